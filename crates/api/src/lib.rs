@@ -1,0 +1,19 @@
+//! The wire: every input and output type, every operation declared. No IO, no rules.
+//!
+//! The types' doc comments are the API's documentation: they become OpenAPI descriptions, MCP tool descriptions and
+//! `--help` texts. [`OPERATIONS`] lists every declaration; a test compares it with what is bound.
+
+pub mod bash;
+pub mod shell;
+pub mod system;
+
+use atoll_operation::Declaration;
+
+/// Every declared operation.
+pub const OPERATIONS: &[&[Declaration]] =
+    &[system::OPERATIONS, shell::OPERATIONS, bash::OPERATIONS];
+
+/// Every declared operation, in one row.
+pub fn operations() -> impl Iterator<Item = &'static Declaration> {
+    OPERATIONS.iter().flat_map(|group| group.iter())
+}

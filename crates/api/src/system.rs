@@ -1,0 +1,217 @@
+//! System: what this sandbox is, what is installed in it, what its limits are.
+
+use atoll_operation::{Declaration, Mcp, Operation, Spec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operations of this group.
+pub const OPERATIONS: &[Declaration] = &[
+    Declaration::of::<GetSandbox>(),
+    Declaration::of::<ListPythonPackages>(),
+    Declaration::of::<ListNodePackages>(),
+    Declaration::of::<GetLimits>(),
+    Declaration::of::<Ping>(),
+];
+
+/// Describe this sandbox: system, runtimes and tools.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct GetSandbox {}
+
+/// A sandbox's description.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxContext {
+    /// The whole description as text for an agent.
+    pub text: String,
+    /// Home directory.
+    pub home_dir: String,
+    /// Where work is kept by default.
+    pub workspace: Option<String>,
+    /// Version of this server.
+    pub version: String,
+    /// The description in parts.
+    pub detail: SandboxDetail,
+}
+
+/// A sandbox's description in parts.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxDetail {
+    /// The machine.
+    pub system: SystemEnv,
+    /// Language runtimes.
+    pub runtime: RuntimeEnv,
+    /// Programs found, by category.
+    pub utils: Vec<ToolCategory>,
+}
+
+/// The machine.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SystemEnv {
+    /// Operating system.
+    pub os: String,
+    /// Its version.
+    pub os_version: String,
+    /// Processor architecture.
+    pub arch: String,
+    /// User commands run as.
+    pub user: String,
+    /// Home directory.
+    pub home_dir: String,
+    /// Where work is kept by default.
+    pub workspace: Option<String>,
+    /// Time zone.
+    pub timezone: String,
+    /// TCP ports something listens on.
+    pub occupied_ports: Vec<String>,
+}
+
+/// Language runtimes.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RuntimeEnv {
+    /// Python interpreters.
+    pub python: Vec<ToolSpec>,
+    /// Node.js runtimes.
+    pub nodejs: Vec<ToolSpec>,
+}
+
+/// An installed runtime.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    /// Version.
+    pub ver: Option<String>,
+    /// Path of the program.
+    pub bin: Option<String>,
+    /// Commands that run it.
+    pub alias: Vec<String>,
+}
+
+/// Programs of one kind.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCategory {
+    /// The kind.
+    pub category: String,
+    /// The programs.
+    pub tools: Vec<AvailableTool>,
+}
+
+/// An installed program.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct AvailableTool {
+    /// Its command.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+impl Operation for GetSandbox {
+    type Output = SandboxContext;
+    const SPEC: Spec = Spec::get("sandbox_get_context", "/v1/sandbox", "system:read")
+        .sdk("sandbox", "get_context")
+        .mcp(Mcp::ReadOnly);
+}
+
+/// An installed package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// List the Python packages that code in this sandbox can import.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ListPythonPackages {}
+
+impl Operation for ListPythonPackages {
+    type Output = Vec<Package>;
+    const SPEC: Spec =
+        Spec::get("sandbox_get_python_packages", "/v1/sandbox/packages/python", "system:read")
+            .sdk("sandbox", "get_python_packages")
+            .mcp(Mcp::ReadOnly)
+            .errors(&["system.python_missing"]);
+}
+
+/// List the Node.js packages installed globally in this sandbox.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ListNodePackages {}
+
+impl Operation for ListNodePackages {
+    type Output = Vec<Package>;
+    const SPEC: Spec =
+        Spec::get("sandbox_get_nodejs_packages", "/v1/sandbox/packages/nodejs", "system:read")
+            .sdk("sandbox", "get_nodejs_packages")
+            .mcp(Mcp::ReadOnly);
+}
+
+/// Show every limit this server keeps to.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct GetLimits {}
+
+/// Every bound of this server. Reaching one is an explicit error, never a silent loss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes of a JSON request body.
+    pub request_body_bytes: u64,
+    /// Shell sessions that may exist.
+    pub shell_sessions: u64,
+    /// Seconds after which an unused shell session without a running command is closed.
+    pub shell_idle_seconds: u64,
+    /// Commands that may wait in one shell session's queue.
+    pub shell_queue: u64,
+    /// Bash sessions that may exist.
+    pub bash_sessions: u64,
+    /// Seconds after which an unused bash session without a running command is closed.
+    pub bash_idle_seconds: u64,
+    /// Commands that may run at once in one bash session.
+    pub bash_running_per_session: u64,
+    /// Commands whose output one session keeps for reading; older finished ones are forgotten first.
+    pub commands_kept_per_session: u64,
+    /// Bytes of one stream kept for reading; the oldest are dropped first, and a reader is told.
+    pub output_kept_bytes: u64,
+    /// Bytes of all streams together that may lie on disk.
+    pub output_spill_bytes: u64,
+    /// Bytes of output one answer carries; the rest is read by offset.
+    pub response_output_bytes: u64,
+    /// Bytes of input that may wait for a program that does not read.
+    pub input_queue_bytes: u64,
+    /// Bytes of one WebSocket message from a client.
+    pub websocket_message_bytes: u64,
+    /// Seconds open requests and streams get to end when the server stops.
+    pub stop_grace_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_body_bytes: 8 << 20,
+            shell_sessions: 64,
+            shell_idle_seconds: 3600,
+            shell_queue: 1000,
+            bash_sessions: 256,
+            bash_idle_seconds: 3600,
+            bash_running_per_session: 256,
+            commands_kept_per_session: 64,
+            output_kept_bytes: 2 << 30,
+            output_spill_bytes: 8 << 30,
+            response_output_bytes: 32 << 20,
+            input_queue_bytes: 8 << 20,
+            websocket_message_bytes: 8 << 20,
+            stop_grace_seconds: 5,
+        }
+    }
+}
+
+impl Operation for GetLimits {
+    type Output = Limits;
+    const SPEC: Spec = Spec::get("system_limits", "/v1/limits", "system:read").mcp(Mcp::ReadOnly);
+}
+
+/// Answer, to show that the server lives.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Ping {}
+
+impl Operation for Ping {
+    type Output = String;
+    const SPEC: Spec = Spec::get("system_ping", "/v1/ping", "system:read");
+}

@@ -1,0 +1,211 @@
+//! `atoll serve`: puts a sandbox behind its face, and takes it down again.
+//!
+//! Nothing slow happens before the server listens: no program is started but the spawner, nothing is looked for. The
+//! end has a bound too: open streams are told to end, whatever does not is cut off, and every session's processes die.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atoll_http::{Gauge, Settings};
+use atoll_operation::Registry;
+use atoll_process::Spawner;
+use atoll_sandbox::{Environment, Foundation, Sandbox};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::account::Account;
+use crate::cli::ServeFlags;
+use crate::config::{Config, Variables};
+use crate::ready::{self, ReadyFile};
+use crate::runtime_dir::{self, RuntimeDir};
+use crate::signals::StopSignals;
+use crate::{VERSION, logging};
+
+/// Exit code for wrong flags or configuration, the same that the command line's own mistakes have.
+const WRONG_USE: u8 = 2;
+/// What the face gets on top of its own grace before it is abandoned.
+const MARGIN: Duration = Duration::from_secs(2);
+/// How long ending all sessions may take.
+const SESSIONS: Duration = Duration::from_secs(3);
+
+/// Why the server could not start, or ended by itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {source}")]
+struct Failure {
+    what: String,
+    source: io::Error,
+}
+
+/// Says what was being done when the system refused.
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
+    let what = what.into();
+    move |source| Failure { what, source }
+}
+
+/// Runs the verb.
+pub(crate) fn run(flags: ServeFlags) -> ExitCode {
+    let (config_file, ready_file) = (flags.config.clone(), flags.ready_file.clone());
+    let print_config = flags.print_config;
+    let variables = Variables::of_process();
+    let account = Account::current();
+    let layer = flags.into_layer();
+    let config = match Config::resolve(layer, config_file.as_deref(), &variables, &account) {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    if print_config {
+        return crate::print(&config.to_toml());
+    }
+    match start(config, &variables, &account, ready_file) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(
+    config: Config,
+    variables: &Variables,
+    account: &Account,
+    ready_file: Option<PathBuf>,
+) -> Result<(), Failure> {
+    logging::start(&config).map_err(failed("cannot write the log; choose another --log-dir"))?;
+    for (what, path) in [("home", &config.home), ("workspace", &config.workspace)] {
+        let problem =
+            format!("cannot create the {what} {}; choose another --{what}", path.display());
+        std::fs::create_dir_all(path).map_err(failed(problem))?;
+    }
+    let parent = config.runtime_dir.clone();
+    let problem = format!("cannot use {}; choose another --runtime-dir", parent.display());
+    let runtime_dir = RuntimeDir::create(&parent).map_err(failed(problem))?;
+    let environment = Environment::build(
+        variables.iter(),
+        &config.home,
+        &config.workspace,
+        &account.name,
+        &config.pass_env,
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("atoll")
+        .build()
+        .map_err(failed("cannot start threads"))?;
+    let served = runtime.block_on(async {
+        let foundation = Foundation {
+            home: config.home.clone(),
+            workspace: config.workspace.clone(),
+            runtime_dir: runtime_dir.path().to_owned(),
+            environment: Arc::new(environment),
+            limits: Arc::new(config.limits.clone()),
+            version: VERSION,
+            stop: CancellationToken::new(),
+        };
+        serve(config, foundation, &account.name, ready_file).await
+    });
+    // What still runs is a look at the system or the removal of a leftover: nothing to wait for.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(
+    config: Config,
+    foundation: Foundation,
+    user: &str,
+    ready_file: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let mut signals = StopSignals::listen().map_err(failed("cannot listen for signals"))?;
+    let stop = foundation.stop.clone();
+    let limits = Arc::clone(&foundation.limits);
+    let grace = Duration::from_secs(limits.stop_grace_seconds);
+    let spawner = Spawner::launch().map_err(failed("cannot start the spawner"))?;
+    let sandbox = Sandbox::new(foundation, spawner);
+    let mut registry = Registry::default();
+    sandbox.bind(&mut registry);
+
+    let (ready, bound) = oneshot::channel();
+    let settings = Settings {
+        listen: config.listen.0,
+        version: VERSION,
+        limits,
+        allowed_hosts: config.allow_hosts,
+        allowed_origins: config.allow_origins,
+        gauges: gauges(&sandbox),
+        ready: Some(ready),
+    };
+    let mut face = tokio::spawn(atoll_http::serve(registry, settings, stop.clone()));
+
+    // The sender is dropped unused when the face could not listen: then its own error is the news.
+    let mut _ready_file = None;
+    if let Ok(address) = bound.await {
+        if let Some(path) = &ready_file {
+            let problem = format!("cannot write the ready file {}", path.display());
+            _ready_file = Some(ReadyFile::write(path, &address).map_err(failed(problem))?);
+        }
+        ready::announce(&address, user);
+        tokio::task::spawn_blocking(move || runtime_dir::remove_leftovers(&config.runtime_dir));
+    }
+
+    let ended = tokio::select! {
+        ended = &mut face => Some(ended),
+        signal = signals.next() => {
+            tracing::info!(signal = signal.as_raw_value(), "stopping");
+            None
+        }
+    };
+    stop.cancel();
+    let outcome = match ended {
+        Some(ended) => ended.unwrap_or_else(|error| Err(io::Error::other(error))),
+        None => Ok(()),
+    };
+    tokio::select! {
+        () = take_down(face, sandbox, grace) => {}
+        signal = signals.next() => {
+            tracing::warn!("stopped at once by a second signal");
+            std::process::exit(128 + signal.as_raw_value());
+        }
+    }
+    tracing::info!("stopped");
+    outcome.map_err(|source| {
+        let taken = source.kind() == io::ErrorKind::AddrInUse;
+        failed(if taken { "choose another --listen" } else { "the server ended" })(source)
+    })
+}
+
+/// Figures of the sandbox for `/metrics`.
+fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
+    // Sessions are few enough that 32 bits hold their number exactly.
+    let figure = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let (shells, bashes) = (Arc::clone(&sandbox.shells), Arc::clone(&sandbox.bashes));
+    vec![
+        Gauge {
+            name: "atoll_shell_sessions",
+            help: "Shell sessions that exist.",
+            read: Box::new(move || figure(shells.count())),
+        },
+        Gauge {
+            name: "atoll_bash_sessions",
+            help: "Bash sessions that exist.",
+            read: Box::new(move || figure(bashes.count())),
+        },
+    ]
+}
+
+/// Ends open requests, then every session.
+async fn take_down(mut face: JoinHandle<io::Result<()>>, sandbox: Sandbox, grace: Duration) {
+    if !face.is_finished() && tokio::time::timeout(grace + MARGIN, &mut face).await.is_err() {
+        tracing::warn!("requests that did not end in time were cut off");
+        face.abort();
+    }
+    if tokio::time::timeout(SESSIONS, sandbox.stop()).await.is_err() {
+        tracing::warn!("sessions did not end in time; their processes end with this one");
+    }
+}

@@ -1,0 +1,92 @@
+//! What the server answers is what its document promises: every operation that answers once is called and its whole
+//! body held against the schema.
+
+use std::collections::BTreeSet;
+
+use atoll_operation::Shape;
+use atoll_testkit::{Server, raw};
+use serde_json::{Value, json};
+
+use crate::server;
+
+/// Inputs with which each operation succeeds when they are called in this order; shell session `s` and bash session
+/// `b` are made on the way. An operation that is missing here fails the test below.
+fn inputs() -> Vec<(&'static str, Value)> {
+    vec![
+        ("sandbox_get_context", json!({})),
+        ("sandbox_get_python_packages", json!({})),
+        ("sandbox_get_nodejs_packages", json!({})),
+        ("system_limits", json!({})),
+        ("system_ping", json!({})),
+        ("shell_create_session", json!({"id": "s"})),
+        ("shell_update_session", json!({"id": "s", "no_change_timeout": 60})),
+        ("shell_exec", json!({"id": "s", "command": "echo hello"})),
+        ("shell_exec", json!({"id": "s", "command": "cat", "async_mode": true})),
+        ("shell_view", json!({"id": "s"})),
+        ("shell_wait", json!({"id": "s", "seconds": 0})),
+        ("shell_write", json!({"id": "s", "input": "text", "press_enter": true})),
+        ("shell_list_sessions", json!({})),
+        ("shell_session_stats", json!({})),
+        ("shell_kill", json!({"id": "s"})),
+        ("shell_close_session", json!({"session_id": "s"})),
+        ("shell_terminal_url", json!({})),
+        ("shell_close_all_sessions", json!({})),
+        ("bash_create_session", json!({"session_id": "b"})),
+        ("bash_exec", json!({"session_id": "b", "command": "echo hello; echo error >&2"})),
+        ("bash_exec", json!({"session_id": "b", "command": "cat", "async_mode": true})),
+        ("bash_output", json!({"session_id": "b"})),
+        ("bash_write", json!({"session_id": "b", "input": "text"})),
+        ("bash_list_sessions", json!({})),
+        ("bash_kill", json!({"session_id": "b"})),
+        ("bash_close_session", json!({"session_id": "b"})),
+    ]
+}
+
+/// Calls an operation by its route, path parameters filled in.
+async fn call(server: &Server, id: &str, input: &Value) -> (Value, String) {
+    let declaration = atoll_api::operations().find(|each| each.spec.id == id);
+    let spec = &declaration.expect("a declared operation").spec;
+    let mut path = spec.path.to_owned();
+    let mut input = input.as_object().cloned().unwrap_or_default();
+    input.retain(|name, value| {
+        let place = format!("{{{name}}}");
+        let in_path = path.contains(&place);
+        path = path.replace(&place, value.as_str().unwrap_or_default());
+        !in_path
+    });
+    let (method, body) = match spec.method.as_str() {
+        "GET" => ("GET", String::new()),
+        other => (other, Value::Object(input).to_string()),
+    };
+    let answer = raw::request(server.url(), method, &path, &body).await.expect("an answer");
+    let body: Value = serde_json::from_slice(&answer.body).expect("a JSON body");
+    assert_eq!(answer.status, 200, "{id}: {body}");
+    let escaped = spec.path.replace('/', "~1").replace('{', "%7B").replace('}', "%7D");
+    let method = spec.method.as_str().to_lowercase();
+    let schema =
+        format!("#/paths/{escaped}/{method}/responses/200/content/application~1json/schema");
+    (body, schema)
+}
+
+#[tokio::test]
+async fn every_answer_fits_its_schema() {
+    let server = server().await;
+    let document = raw::request(server.url(), "GET", "/v1/openapi.json", "").await.unwrap();
+    let document: Value = serde_json::from_slice(&document.body).unwrap();
+    let mut called = BTreeSet::new();
+    for (id, input) in inputs() {
+        let (body, reference) = call(&server, id, &input).await;
+        let mut schema = document.clone();
+        schema["$ref"] = json!(reference);
+        let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+        let problems: Vec<_> =
+            validator.iter_errors(&body).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{id}: {problems:?} in {body}");
+        called.insert(id);
+    }
+    let declared: BTreeSet<_> = atoll_api::operations()
+        .filter(|declaration| declaration.spec.shape != Shape::Conversation)
+        .map(|declaration| declaration.spec.id)
+        .collect();
+    assert_eq!(called, declared, "an operation without an input here is not checked");
+}

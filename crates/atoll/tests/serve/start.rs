@@ -1,0 +1,126 @@
+//! A running server: where it listens, what it logs, what its children see, what it leaves on disk.
+
+use atoll_api::system::{GetLimits, GetSandbox, Ping};
+use atoll_testkit::{LONG, Server, eventually};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::{PROGRAM, output, server};
+
+#[tokio::test]
+async fn a_server_answers_on_a_free_port() {
+    let server = server().await;
+    assert!(server.url().starts_with("http://127.0.0.1:"), "{}", server.url());
+    assert_eq!(server.client().call(Ping {}).await.unwrap(), "pong");
+    assert!(server.log().contains("no isolation yet"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn a_server_answers_on_a_unix_socket() {
+    let builder = Server::builder(PROGRAM);
+    let socket = builder.home().join("socket");
+    let server = builder.listen(&socket).start().await;
+    assert_eq!(server.url(), format!("unix:{}", socket.display()));
+    assert_eq!(output(&server.client(), "echo here").await, "here\n");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test]
+async fn home_and_workspace_are_made_and_told() {
+    let builder = Server::builder(PROGRAM);
+    let (home, workspace) = (builder.home().join("deep/home"), builder.home().join("work"));
+    let server =
+        builder.argument("--home").argument(&home).variable("WORKSPACE", &workspace).start().await;
+    let client = server.client();
+    let context = client.call(GetSandbox {}).await.unwrap();
+    assert_eq!(context.home_dir, home.to_str().unwrap());
+    assert_eq!(context.workspace.as_deref(), workspace.to_str());
+    let seen = output(&client, "pwd; echo $HOME; echo $WORKSPACE").await;
+    let (home, workspace) = (home.display(), workspace.display());
+    assert_eq!(seen, format!("{workspace}\n{home}\n{workspace}\n"));
+}
+
+#[tokio::test]
+async fn limits_from_the_environment_are_in_force() {
+    let builder = Server::builder(PROGRAM).variable("MAX_SHELL_SESSIONS", "3");
+    let server = builder.variable("ATOLL_LIMIT_SHELL_QUEUE", "5").start().await;
+    let limits = server.client().call(GetLimits {}).await.unwrap();
+    assert_eq!((limits.shell_sessions, limits.shell_queue), (3, 5));
+}
+
+#[tokio::test]
+async fn no_secret_of_the_server_reaches_a_child() {
+    let secrets = [
+        "JWT_PUBLIC_KEY",
+        "SANDBOX_JWT_PUBLIC_KEY",
+        "SANDBOX_API_KEY",
+        "AUTH_TOKEN",
+        "ATOLL_LISTEN_TO_THIS",
+    ];
+    let mut builder = Server::builder(PROGRAM)
+        .argument("--pass-env")
+        .argument("*")
+        .variable("HARMLESS", "passed on");
+    for name in secrets {
+        builder = builder.variable(name, "a-secret");
+    }
+    let server = builder.start().await;
+    // The command's own environment, and that of every process between it and the server.
+    let seen = format!(
+        "env; pid=$$; while [ $pid != {} ] && [ $pid -gt 1 ]; do \
+         echo looking at $pid; tr '\\0' '\\n' < /proc/$pid/environ; \
+         pid=$(sed -n 's/^PPid:\t//p' /proc/$pid/status); done; echo came to $pid",
+        server.pid()
+    );
+    let seen = output(&server.client(), &seen).await;
+    assert!(seen.ends_with(&format!("came to {}\n", server.pid())), "{seen}");
+    assert!(seen.contains("HARMLESS=passed on\n"), "{seen}");
+    assert!(!seen.contains("a-secret"), "{seen}");
+    for name in secrets {
+        assert!(!seen.contains(&format!("{name}=")), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_is_json_where_asked_and_goes_to_a_file_too() {
+    let builder = Server::builder(PROGRAM);
+    let directory = builder.home().join("logs");
+    let server = builder
+        .argument("--log-format")
+        .argument("json")
+        .variable("LOG_DIR", &directory)
+        .start()
+        .await;
+    server.client().call(Ping {}).await.unwrap();
+    let file = directory.join("atoll.log");
+    let file = || std::fs::read_to_string(&file).unwrap_or_default();
+    eventually(LONG, || file().contains("system_ping")).await;
+    for log in [file(), server.log()] {
+        assert!(log.contains("system_ping"), "{log}");
+        for line in log.lines() {
+            let message: Value = serde_json::from_str(line).expect("a JSON line");
+            assert!(message["level"].is_string() && message["timestamp"].is_string(), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn private_files_go_with_the_server_and_leftovers_of_a_killed_one_with_the_next() {
+    let parent = tempfile::tempdir().unwrap();
+    let entries = || std::fs::read_dir(parent.path()).unwrap().count();
+    let start = || {
+        let builder = Server::builder(PROGRAM).argument("--runtime-dir");
+        builder.argument(parent.path()).start()
+    };
+    let mut killed = start().await;
+    assert_eq!(entries(), 1);
+    killed.signal(Signal::KILL);
+    killed.ended(LONG).await;
+    assert_eq!(entries(), 1);
+
+    let next = start().await;
+    eventually(LONG, || entries() == 1).await;
+    assert_eq!(output(&next.client(), "echo fine").await, "fine\n");
+    assert!(next.stop().await.success());
+    assert_eq!(entries(), 0);
+}

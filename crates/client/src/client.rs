@@ -1,0 +1,157 @@
+//! A client of one server.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use atoll_operation::{Conversation, Operation, Spec};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, Response, Uri};
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::rt::TokioExecutor;
+use serde::Serialize;
+
+use crate::connect::Connector;
+use crate::converse::{self, Talk};
+use crate::error::ClientError;
+use crate::stream::{self, Events};
+use crate::{answer, request};
+
+/// A client of one server. Cheap to clone; connections are kept and shared.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: HttpClient<Connector, Full<Bytes>>,
+    /// `http://host:port/prefix`, without a trailing slash.
+    base: Arc<str>,
+    headers: HeaderMap,
+}
+
+impl Client {
+    /// A client of the server at `http://host:port[/prefix]` or `unix:/path`.
+    pub fn new(address: &str) -> Result<Self, ClientError> {
+        let wrong = || ClientError::Address(address.to_owned());
+        let (connector, base) = if let Some(path) = address.strip_prefix("unix:") {
+            let path = Path::new(path);
+            (Connector::Unix(path.into()), "http://localhost".to_owned())
+        } else {
+            let uri: Uri = address.parse().map_err(|_| wrong())?;
+            let usable = uri.scheme_str() == Some("http") && uri.query().is_none();
+            let host = uri.authority().filter(|_| usable).ok_or_else(wrong)?;
+            let prefix = uri.path().trim_end_matches('/');
+            (Connector::Tcp, format!("http://{host}{prefix}"))
+        };
+        Ok(Self {
+            http: HttpClient::builder(TokioExecutor::new()).build(connector),
+            base: base.into(),
+            headers: HeaderMap::new(),
+        })
+    }
+
+    /// Adds a header to every request.
+    pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, ClientError> {
+        let wrong = || ClientError::Header(name.to_owned());
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        self.headers.insert(key, value);
+        Ok(self)
+    }
+
+    /// Carries out an operation.
+    pub async fn call<O: Operation>(&self, input: O) -> Result<O::Output, ClientError> {
+        let response = self.send(&O::SPEC, &input, &HeaderMap::new()).await?;
+        let (status, body) = collect(response).await?;
+        answer::read(O::SPEC.id, status, &body)
+    }
+
+    /// Carries out an operation as a stream of events, from the beginning or after the last event id seen.
+    pub async fn stream<O: Operation>(
+        &self,
+        input: O,
+        resume_after: Option<&str>,
+    ) -> Result<Events, ClientError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(stream::CONTENT_TYPE));
+        if let Some(id) = resume_after {
+            let id = HeaderValue::from_str(id);
+            let id = id.map_err(|_| ClientError::Header("Last-Event-ID".to_owned()))?;
+            headers.insert("last-event-id", id);
+        }
+        let response = self.send(&O::SPEC, &input, &headers).await?;
+        let content_type = response.headers().get(header::CONTENT_TYPE);
+        let streams = content_type
+            .is_some_and(|content_type| content_type.as_bytes() == stream::CONTENT_TYPE.as_bytes());
+        if streams {
+            return Ok(stream::events(response.into_body()));
+        }
+        let (status, body) = collect(response).await?;
+        Err(answer::read_refusal(status, &body))
+    }
+
+    /// Opens a conversation.
+    pub async fn converse<C: Conversation>(&self, input: C) -> Result<Talk<C>, ClientError> {
+        let (key, headers) = converse::handshake();
+        let response = self.send(&C::SPEC, &input, &headers).await?;
+        if converse::is_accepted(&response, &key) {
+            return Talk::open(response).await;
+        }
+        let (status, body) = collect(response).await?;
+        Err(answer::read_refusal(status, &body))
+    }
+
+    async fn send<T: Serialize>(
+        &self,
+        spec: &Spec,
+        input: &T,
+        headers: &HeaderMap,
+    ) -> Result<Response<Incoming>, ClientError> {
+        let target = request::target(spec, input)?;
+        let mut request = Request::builder()
+            .method(spec.method.as_str())
+            .uri(format!("{}{}", self.base, target.path));
+        if let Some(all) = request.headers_mut() {
+            all.extend(self.headers.clone());
+            all.extend(headers.clone());
+            if target.body.is_some() {
+                let json = HeaderValue::from_static("application/json");
+                all.insert(header::CONTENT_TYPE, json);
+            }
+        }
+        let body = Full::new(Bytes::from(target.body.unwrap_or_default()));
+        let request = request.body(body).map_err(|error| ClientError::Input(error.to_string()))?;
+        let response = self.http.request(request).await;
+        response.map_err(|error| ClientError::transport("the server could not be asked", error))
+    }
+}
+
+async fn collect(response: Response<Incoming>) -> Result<(u16, Bytes), ClientError> {
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await;
+    let body = body.map_err(|error| ClientError::transport("the answer broke off", error))?;
+    Ok((status, body.to_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_checked_when_the_client_is_made() {
+        for address in ["http://127.0.0.1:1", "http://h/prefix/", "http://[::1]:8", "unix:/run/s"] {
+            assert!(Client::new(address).is_ok(), "{address}");
+        }
+        for address in ["", "localhost:8080", "https://h", "/run/s", "http://h/?x=1", "ftp://h"] {
+            let error = Client::new(address).unwrap_err();
+            assert!(error.to_string().contains("http://host:port"), "{address}: {error}");
+        }
+    }
+
+    #[test]
+    fn headers_are_checked_when_they_are_added() {
+        let client = || Client::new("http://h").unwrap();
+        assert!(client().with_header("Authorization", "Bearer x").is_ok());
+        assert!(client().with_header("X-Y", "a\nb").is_err());
+        assert!(client().with_header("X Y", "a").is_err());
+    }
+}

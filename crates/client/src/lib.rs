@@ -1,0 +1,17 @@
+//! The Rust SDK: every declared operation is a typed call, over TCP or a unix socket.
+//!
+//! There is nothing here to write per operation: the address, the method and the types follow from its declaration. An
+//! answer's envelope is taken off; a refusal becomes a [`ClientError`] that carries the server's own code and message.
+
+mod answer;
+mod client;
+mod connect;
+mod converse;
+mod error;
+mod request;
+mod stream;
+
+pub use client::Client;
+pub use converse::{Hearing, Speaking, Talk};
+pub use error::{ClientError, FieldProblem, Refusal};
+pub use stream::{Events, StreamEvent};

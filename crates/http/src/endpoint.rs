@@ -1,0 +1,106 @@
+//! One operation behind its route: read the input, call, word the answer.
+
+use std::error::Error as _;
+use std::sync::Arc;
+
+use atoll_operation::{Bound, Context, Error, Shape};
+use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderValue};
+use axum::http::request::Parts;
+use axum::response::Response;
+use serde_json::Value;
+
+use crate::dialect::{Failure, aio};
+use crate::face::Shared;
+use crate::origin::context;
+use crate::passage::{Passage, Served};
+use crate::{request, sse, websocket};
+
+/// An operation and what its requests share.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    bound: Bound,
+    served: Served,
+    shared: Arc<Shared>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(bound: Bound, shared: &Arc<Shared>) -> Self {
+        let spec = bound.spec();
+        let served = Served::new(&shared.metrics, spec.id, spec.path);
+        Self { bound, served, shared: Arc::clone(shared) }
+    }
+
+    pub(crate) fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// Answers a request for this operation.
+    pub(crate) async fn answer(&self, request: Request) -> Response {
+        Passage::of(request.extensions()).serve(&self.served);
+        let (parts, body) = request.into_parts();
+        let spec = self.bound.spec();
+        let outcome = match spec.shape {
+            Shape::Conversation => self.converse(parts, body).await,
+            Shape::Unary | Shape::Streaming => self.carry_out(parts, body).await,
+        };
+        let mut response = outcome.unwrap_or_else(|failure| aio::failure(&failure, Some(spec)));
+        if response.status() == StatusCode::UPGRADE_REQUIRED {
+            let protocol = HeaderValue::from_static("websocket");
+            response.headers_mut().insert(header::UPGRADE, protocol);
+        }
+        response
+    }
+
+    async fn carry_out(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+        let (cx, input) = self.read(&mut parts, body).await?;
+        if self.bound.streams() && sse::is_wanted(&parts.headers) {
+            let events = self.bound.stream(cx.clone(), input).await;
+            let events = events.map_err(|error| self.failed(&cx, error))?;
+            return Ok(sse::respond(events, &cx, &self.shared));
+        }
+        let result = self.bound.call(cx.clone(), input).await;
+        let result = result.map_err(|error| self.failed(&cx, error))?;
+        Ok(aio::success(self.bound.spec(), result, cx.take_hint().as_deref()))
+    }
+
+    /// Opens the conversation before the connection changes over, so that a refusal is an ordinary answer.
+    async fn converse(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+        let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await;
+        let upgrade = upgrade.map_err(|rejection| {
+            Failure::new(
+                StatusCode::UPGRADE_REQUIRED,
+                "request.upgrade",
+                format!("connect to {} with a WebSocket: {rejection}", self.bound.spec().path),
+            )
+        })?;
+        let (cx, input) = self.read(&mut parts, body).await?;
+        let (up, messages) = websocket::channel();
+        let down = self.bound.converse(cx.clone(), input, messages).await;
+        let down = down.map_err(|error| self.failed(&cx, error))?;
+        Ok(websocket::respond(upgrade, up, down, cx, &self.shared))
+    }
+
+    async fn read(&self, parts: &mut Parts, body: Body) -> Result<(Context, Value), Failure> {
+        let shape = self.bound.input_shape();
+        let aliases = aio::aliases(self.bound.spec().id);
+        let limit = self.shared.limits.request_body_bytes;
+        let input = request::read_input(parts, body, shape, aliases, limit).await?;
+        let passage = Passage::of(&parts.extensions);
+        Ok((context(passage.id(), &parts.headers, &parts.uri, shape), input))
+    }
+
+    /// Logs the private cause of a failure, which the caller is not told.
+    fn failed(&self, cx: &Context, error: Error) -> Failure {
+        if let Some(cause) = error.source() {
+            let (operation, request_id) = (self.bound.spec().id, cx.request_id());
+            let chain = std::iter::successors(Some(cause), |cause| (*cause).source());
+            let cause = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+            tracing::warn!(operation, request_id, code = error.code(), %error, cause, "failed");
+        }
+        error.into()
+    }
+}

@@ -1,0 +1,234 @@
+//! Keeps web pages out of a server that asks for no credentials.
+//!
+//! A page in somebody's browser can reach a server on that person's machine: by making its own name resolve here (DNS
+//! rebinding, seen in `Host`) or by sending requests across origins (seen in `Origin` and `Sec-Fetch-Site`). Every
+//! request is judged here before it is routed, WebSockets included, by its headers and path, never by its query. A
+//! unix socket is out of a browser's reach and is not guarded.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use axum::extract::Request;
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
+
+use crate::dialect::Failure;
+use crate::listen::BoundAddress;
+
+/// Seconds a browser may remember that an origin is allowed.
+const PREFLIGHT_AGE: &str = "86400";
+const METHODS: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
+/// What a page may read beside the body.
+const EXPOSED: &str = "x-request-id, content-disposition, etag";
+
+/// Decides which requests are let in.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    reach: Reach,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Who can reach the listener.
+#[derive(Debug, PartialEq, Eq)]
+enum Reach {
+    Unix,
+    Loopback,
+    Network,
+}
+
+/// What becomes of a request.
+pub(crate) enum Verdict {
+    /// It goes on; these headers are added to its answer.
+    Admitted(HeaderMap),
+    /// It asked whether it might come, and it may.
+    Preflight(HeaderMap),
+    /// It ends here.
+    Refused(Failure),
+}
+
+impl Guard {
+    pub(crate) fn new(address: &BoundAddress, hosts: &[String], origins: &[String]) -> Self {
+        let reach = match address {
+            BoundAddress::Unix(_) => Reach::Unix,
+            BoundAddress::Tcp(address) if address.ip().is_loopback() => Reach::Loopback,
+            BoundAddress::Tcp(_) => Reach::Network,
+        };
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { reach, hosts: lower(hosts), origins: lower(origins) }
+    }
+
+    pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
+        if self.reach == Reach::Unix {
+            return Verdict::Admitted(HeaderMap::new());
+        }
+        let judged = self.check_host(request).and_then(|host| self.check_origin(request, &host));
+        match judged {
+            Err(failure) => Verdict::Refused(failure),
+            Ok(None) => Verdict::Admitted(HeaderMap::new()),
+            Ok(Some(origin)) => {
+                let mut answer = HeaderMap::new();
+                answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+                answer.insert(header::VARY, HeaderValue::from_static("origin"));
+                if is_preflight(request) {
+                    permit(&mut answer, request.headers());
+                    return Verdict::Preflight(answer);
+                }
+                let exposed = HeaderValue::from_static(EXPOSED);
+                answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+                Verdict::Admitted(answer)
+            }
+        }
+    }
+
+    /// The host the request was meant for, in lower case, if it is one of ours.
+    fn check_host<B>(&self, request: &Request<B>) -> Result<String, Failure> {
+        let mut sent = request.headers().get_all(header::HOST).iter();
+        let (Some(host), None) = (sent.next(), sent.next()) else {
+            return Err(bad_host("a request must carry exactly one Host header"));
+        };
+        let Some(host) = host.to_str().ok().map(str::to_ascii_lowercase) else {
+            return Err(bad_host("the Host header is not readable"));
+        };
+        // An absolute request target overrides Host for some servers: two different answers are an attack.
+        let target = request.uri().authority();
+        if target.is_some_and(|target| !target.as_str().eq_ignore_ascii_case(&host)) {
+            return Err(bad_host("the request target and the Host header name different hosts"));
+        }
+        let Some((name, port)) = split_host(&host) else {
+            return Err(bad_host("the Host header is not a host name with an optional port"));
+        };
+        let checked = self.reach == Reach::Loopback || !self.hosts.is_empty();
+        let listed = self.hosts.iter().any(|allowed| {
+            allowed == "*" || *allowed == host || (*allowed == name && !allowed.contains(':'))
+        });
+        if checked && !listed && !is_loopback(name) {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            let failure = Failure::new(
+                StatusCode::FORBIDDEN,
+                "guard.host",
+                format!(
+                    "this server asks for no credentials, so it answers only when addressed as localhost{port} or \
+                     127.0.0.1{port}, not as {name}"
+                ),
+            );
+            return Err(
+                failure.with_hint("If this is wanted, add the name to the server's allowed hosts.")
+            );
+        }
+        Ok(host)
+    }
+
+    /// The value of `Access-Control-Allow-Origin`, if another origin calls and may.
+    fn check_origin<B>(
+        &self,
+        request: &Request<B>,
+        host: &str,
+    ) -> Result<Option<HeaderValue>, Failure> {
+        let headers = request.headers();
+        let any = self.origins.iter().any(|allowed| allowed == "*");
+        let mut sent = headers.get_all(header::ORIGIN).iter();
+        let Some(value) = sent.next() else {
+            return if !any && is_foreign_load(request) {
+                Err(foreign("another web page"))
+            } else {
+                Ok(None)
+            };
+        };
+        let origin = value.to_str().map(str::to_ascii_lowercase).unwrap_or_default();
+        if sent.next().is_some() || origin.is_empty() {
+            return Err(foreign("an unreadable origin"));
+        }
+        if is_same(&origin, host) {
+            return Ok(None);
+        }
+        if any || self.origins.contains(&origin) {
+            return Ok(Some(value.clone()));
+        }
+        Err(foreign(&origin))
+    }
+}
+
+fn bad_host(message: &str) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, "guard.host", message)
+}
+
+fn foreign(origin: &str) -> Failure {
+    let failure = Failure::new(
+        StatusCode::FORBIDDEN,
+        "guard.origin",
+        format!("this server asks for no credentials, so {origin} may not call it from a browser"),
+    );
+    failure.with_hint("If this is wanted, add the origin to the server's allowed origins.")
+}
+
+/// Name and port of a host; nothing else may be in it.
+fn split_host(host: &str) -> Option<(&str, Option<&str>)> {
+    let name_end = if host.starts_with('[') {
+        host.find(']')? + 1
+    } else {
+        host.find(':').unwrap_or(host.len())
+    };
+    let (name, rest) = host.split_at(name_end);
+    let port = match rest.strip_prefix(':') {
+        Some(port) if port.parse::<u16>().is_ok() => Some(port),
+        None if rest.is_empty() => None,
+        _ => return None,
+    };
+    let inner = name.trim_start_matches('[').trim_end_matches(']');
+    let readable = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+    (!inner.is_empty() && inner.bytes().all(readable)).then_some((name, port))
+}
+
+/// Whether a name always means this machine. A trailing dot makes a name the resolver's business.
+fn is_loopback(name: &str) -> bool {
+    let bracketed = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    name == "localhost"
+        || name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || bracketed
+            .and_then(|name| name.parse::<Ipv6Addr>().ok())
+            .is_some_and(|address| address.is_loopback())
+}
+
+/// Whether an origin is the host itself, default ports aside.
+fn is_same(origin: &str, host: &str) -> bool {
+    let Some((scheme, authority)) = origin.split_once("://") else {
+        return false;
+    };
+    let default = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return false,
+    };
+    let plain = |host: &str| host.strip_suffix(default).unwrap_or(host).to_owned();
+    plain(authority) == plain(host)
+}
+
+/// Whether a page of another origin loads this as an image, script or the like: browsers send no `Origin` then, but
+/// newer ones say so in `Sec-Fetch-Site`. Following a link is allowed, and so are the pages' own files.
+fn is_foreign_load<B>(request: &Request<B>) -> bool {
+    static SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+    static MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+    let is = |name: &HeaderName, value: &str| {
+        request.headers().get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes())
+    };
+    request.uri().path().starts_with("/v1/")
+        && (is(&SITE, "cross-site") || is(&SITE, "same-site"))
+        && !is(&MODE, "navigate")
+}
+
+fn is_preflight<B>(request: &Request<B>) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn permit(answer: &mut HeaderMap, asked: &HeaderMap) {
+    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+    if let Some(headers) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, headers.clone());
+    }
+    let age = HeaderValue::from_static(PREFLIGHT_AGE);
+    answer.insert(header::ACCESS_CONTROL_MAX_AGE, age);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! The REST face: routes, envelopes, streams, WebSockets, documents and pages, all from the operation registry.
+//!
+//! This crate carries out nothing itself and knows no capability. What reads like a rule of the product — names,
+//! limits, errors — comes from the contract; what reads like a habit of one client family is in [`dialect`].
+
+mod dialect;
+mod endpoint;
+mod face;
+mod guard;
+mod listen;
+mod metrics;
+mod origin;
+mod pages;
+mod passage;
+mod request;
+mod serve;
+mod settings;
+mod sse;
+mod swagger;
+mod websocket;
+
+pub use dialect::aio::openapi;
+pub use listen::{BoundAddress, Listen};
+pub use serve::serve;
+pub use settings::{Gauge, Settings};

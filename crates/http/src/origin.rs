@@ -1,0 +1,113 @@
+//! How the caller reached us: the address its links must carry.
+//!
+//! Behind proxies the address comes from `X-Forwarded-*`. Those headers end up in links handed to agents, so only
+//! plain characters are taken from them; anything else is as if it had not been sent.
+
+use std::borrow::Cow;
+
+use atoll_operation::{Context, InputShape};
+use axum::http::Uri;
+use axum::http::header::{self, HeaderMap};
+
+/// What a capability may know about this request.
+pub(crate) fn context(
+    request_id: &str,
+    headers: &HeaderMap,
+    uri: &Uri,
+    shape: &InputShape,
+) -> Context {
+    let resume_after = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    Context::new(request_id)
+        .reached_at(reached_at(headers), kept_query(uri, shape))
+        .resuming_after(resume_after.map(str::to_owned))
+}
+
+fn reached_at(headers: &HeaderMap) -> String {
+    let first = |name: &str| {
+        let value = headers.get(name)?.to_str().ok()?;
+        value.split(',').next().map(str::trim)
+    };
+    let protocol = match first("x-forwarded-proto") {
+        Some("https" | "wss") => "https",
+        _ => "http",
+    };
+    let host = first("x-forwarded-host")
+        .filter(|host| is_plain(host, ".-_:[]"))
+        .or_else(|| first(header::HOST.as_str()).filter(|host| is_plain(host, ".-_:[]")))
+        .unwrap_or("localhost");
+    let prefix = first("x-forwarded-prefix")
+        .map(|prefix| prefix.trim_end_matches('/'))
+        .filter(|prefix| {
+            prefix.starts_with('/') && !prefix.starts_with("//") && is_plain(prefix, "/.-_~%")
+        })
+        .unwrap_or_default();
+    format!("{protocol}://{host}{prefix}")
+}
+
+fn is_plain(text: &str, besides: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|char| char.is_ascii_alphanumeric() || besides.contains(char))
+}
+
+/// The query without the operation's own parameters: tickets and routing hints that links must keep.
+fn kept_query(uri: &Uri, shape: &InputShape) -> String {
+    let Some(query) = uri.query() else {
+        return String::new();
+    };
+    let foreign = |part: &&str| {
+        let name = form_urlencoded::parse(part.as_bytes()).next();
+        let name = name.map_or(Cow::Borrowed(""), |(name, _)| name);
+        !part.is_empty() && !shape.declares(&name)
+    };
+    query.split('&').filter(foreign).collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atoll_api::bash::AttachBash;
+    use atoll_operation::Declaration;
+
+    fn link(headers: &[(&'static str, &str)], uri: &str) -> String {
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect();
+        let shape = InputShape::of(&Declaration::of_conversation::<AttachBash>());
+        context("id", &headers, &uri.parse().unwrap(), &shape).link("/terminal", &[])
+    }
+
+    #[test]
+    fn links_lead_back_the_way_the_request_came() {
+        let host = ("host", "localhost:8080");
+        assert_eq!(link(&[host], "/x"), "http://localhost:8080/terminal");
+        assert_eq!(link(&[], "/x"), "http://localhost/terminal");
+        let proxied = [
+            host,
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "box.example, inner"),
+            ("x-forwarded-prefix", "/sandbox/one/"),
+        ];
+        assert_eq!(link(&proxied, "/x"), "https://box.example/sandbox/one/terminal");
+    }
+
+    #[test]
+    fn forwarded_headers_cannot_smuggle_text_into_links() {
+        let hostile = [
+            ("host", "localhost"),
+            ("x-forwarded-proto", "javascript"),
+            ("x-forwarded-host", "evil.test/\"><script>"),
+            ("x-forwarded-prefix", "//evil.test"),
+        ];
+        assert_eq!(link(&hostile, "/x"), "http://localhost/terminal");
+    }
+
+    #[test]
+    fn links_keep_the_query_but_not_the_operations_own_parameters() {
+        let host = ("host", "h");
+        assert_eq!(
+            link(&[host], "/x?ticket=a%20b&session%5Fid=s&&route=r"),
+            "http://h/terminal?ticket=a%20b&route=r"
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! What this server offers beside operations: health, metrics, the API's description and a page to read it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::dialect::aio;
+use crate::endpoint::Endpoint;
+use crate::face::Shared;
+use crate::origin::context;
+use crate::passage::{Passage, Served};
+use crate::swagger;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Routes to every page.
+pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Shared>) -> Router {
+    let declarations = endpoints.iter().map(|endpoint| endpoint.bound().declaration());
+    let document = Bytes::from(aio::openapi(declarations, version).to_string());
+    let health = Bytes::from(json!({"status": "ok", "version": version}).to_string());
+    let described =
+        endpoints.iter().find(|endpoint| endpoint.bound().spec().id == "sandbox_get_context");
+    let described = described.cloned();
+    let figures = Arc::clone(shared);
+
+    let mut pages = Pages::new(shared);
+    pages.add("/health", move |_| page("application/json", health.clone()));
+    pages.add("/metrics", move |_| page(METRICS, figures.metrics.render()));
+    pages.add("/v1/openapi.json", cached("application/json", document));
+    pages.add("/", |_| redirect("v1/docs"));
+    pages.add("/favicon.ico", |_| empty(StatusCode::NO_CONTENT));
+    for file in swagger::files() {
+        let cached = cached(file.content_type, Bytes::from_static(file.content));
+        pages.add(file.path, move |request| with_policy(cached(request)));
+    }
+    let served = pages.served("/llms.txt");
+    let handler = move |request: Request| async move {
+        Passage::of(request.extensions()).serve(&served);
+        manual(described.as_deref(), &request.into_parts().0).await
+    };
+    pages.router.route("/llms.txt", get(handler))
+}
+
+/// The router so far.
+struct Pages<'a> {
+    router: Router,
+    shared: &'a Arc<Shared>,
+}
+
+impl<'a> Pages<'a> {
+    fn new(shared: &'a Arc<Shared>) -> Self {
+        let router = Router::new();
+        Self { router, shared }
+    }
+
+    fn served(&self, path: &'static str) -> Served {
+        Served::new(&self.shared.metrics, path, path)
+    }
+
+    fn add(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&Request) -> Response + Clone + Send + Sync + 'static,
+    ) {
+        let served = self.served(path);
+        let handler = async move |request: Request| {
+            Passage::of(request.extensions()).serve(&served);
+            answer(&request)
+        };
+        self.router = std::mem::take(&mut self.router).route(path, get(handler));
+    }
+}
+
+fn page(content_type: &'static str, content: impl Into<Body>) -> Response {
+    let mut response = Response::new(content.into());
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// Leads on by a relative address, which holds behind a path prefix too.
+fn redirect(to: &'static str) -> Response {
+    let mut response = empty(StatusCode::TEMPORARY_REDIRECT);
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(to));
+    response
+}
+
+/// A page that never changes while the server runs: a client that has it is told so.
+fn cached(
+    content_type: &'static str,
+    content: Bytes,
+) -> impl Fn(&Request) -> Response + Clone + Send + Sync + 'static {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    let tag = format!("\"{:016x}\"", hasher.finish());
+    move |request| {
+        let known = request.headers().get_all(header::IF_NONE_MATCH).iter();
+        let mut known = known.filter_map(|tags| tags.to_str().ok());
+        let mut response = if known.any(|known| known.contains(&tag)) {
+            empty(StatusCode::NOT_MODIFIED)
+        } else {
+            page(content_type, content.clone())
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Ok(tag) = HeaderValue::from_str(&tag) {
+            headers.insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+fn with_policy(mut response: Response) -> Response {
+    static POLICY: HeaderName = header::CONTENT_SECURITY_POLICY;
+    let policy = HeaderValue::from_static(swagger::POLICY);
+    response.headers_mut().insert(&POLICY, policy);
+    response
+}
+
+/// The manual for agents: what this sandbox is, and where the API is described.
+async fn manual(described: Option<&Endpoint>, request: &Parts) -> Response {
+    let Some(bound) = described.map(Endpoint::bound) else {
+        return page(TEXT, "API documentation: /v1/docs\nOpenAPI document: /v1/openapi.json\n");
+    };
+    let passage = Passage::of(&request.extensions);
+    let cx = context(passage.id(), &request.headers, &request.uri, bound.input_shape());
+    let [docs, document] = ["/v1/docs", "/v1/openapi.json"].map(|path| cx.link(path, &[]));
+    match bound.call(cx, Value::Null).await {
+        Ok(result) => {
+            let text = result["text"].as_str().unwrap_or_default().trim_end();
+            let links = format!("API documentation: {docs}\nOpenAPI document: {document}\n");
+            page(TEXT, format!("{text}\n\n{links}"))
+        }
+        Err(error) => aio::failure(&error.into(), Some(bound.spec())),
+    }
+}

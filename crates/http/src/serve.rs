@@ -1,0 +1,125 @@
+//! Accepts connections until told to stop, then ends in bounded time.
+//!
+//! Stopping takes three steps: nothing new is accepted and streams end at once; requests under way get the grace period
+//! of the limits; what is left is dropped. Every connection and WebSocket is a tracked task, so that the return of
+//! [`serve`] means that nothing of it runs any more.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atoll_operation::Registry;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::face::{Face, Shared};
+use crate::guard::Guard;
+use crate::listen::{Accepted, Listener};
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+
+/// How long a client may take over the head of a request, the wait for the next one included.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of a request's head.
+const HEAD_BYTES: usize = 64 << 10;
+/// Pause after a failed accept: out of file descriptors, which only time cures.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long dropped tasks may take to notice.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// Serves these operations until `stop` is cancelled.
+pub async fn serve(
+    registry: Registry,
+    settings: Settings,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let listener = Listener::bind(&settings.listen).await?;
+    let address = listener.address()?;
+    let guard = Guard::new(&address, &settings.allowed_hosts, &settings.allowed_origins);
+    let metrics = Metrics::new(settings.version, settings.gauges);
+    let shared = Arc::new(Shared::new(settings.limits, metrics, stop));
+    let face = Face::new(registry, guard, settings.version, Arc::clone(&shared));
+    tracing::info!(%address, "listening");
+    if let Some(ready) = settings.ready {
+        // Whoever asked may have lost interest.
+        drop(ready.send(address));
+    }
+    accept(listener, &Arc::new(face), &shared).await;
+    finish(&shared).await;
+    Ok(())
+}
+
+async fn accept(listener: Listener, face: &Arc<Face>, shared: &Arc<Shared>) {
+    loop {
+        let accepted = tokio::select! {
+            () = shared.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let (face, shared) = (Arc::clone(face), Arc::clone(shared));
+        let tracker = shared.tracker.clone();
+        match accepted {
+            Ok(Accepted::Tcp(io)) => {
+                tracker.spawn(connection(io, face, shared));
+            }
+            Ok(Accepted::Unix(io)) => {
+                tracker.spawn(connection(io, face, shared));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn finish(shared: &Shared) {
+    shared.tracker.close();
+    let grace = Duration::from_secs(shared.limits.stop_grace_seconds);
+    if timeout(grace, shared.tracker.wait()).await.is_ok() {
+        return;
+    }
+    tracing::warn!(left = shared.tracker.len(), "dropping what did not end in time");
+    shared.kill.cancel();
+    if timeout(LAST_WAIT, shared.tracker.wait()).await.is_err() {
+        tracing::error!(left = shared.tracker.len(), "some connections would not end");
+    }
+}
+
+async fn connection<I>(io: I, face: Arc<Face>, shared: Arc<Shared>)
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let face = Arc::clone(&face);
+        async move { Ok::<_, Infallible>(face.answer(request.map(Body::new)).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_header_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(io), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shared.stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection => ended,
+                () = shared.kill.cancelled() => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+}

@@ -1,0 +1,45 @@
+//! The API page at `/v1/docs`: Swagger UI, embedded, so that no request leaves the machine.
+//!
+//! The files are put into `web/dist/swagger` by the web build and embedded by this crate's build script. A program
+//! built without them serves a page that says how to get them; building needs no Node.
+
+/// A file of the page.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) path: &'static str,
+    pub(crate) content_type: &'static str,
+    pub(crate) content: &'static [u8],
+}
+
+/// What the page may load: its own files. Swagger UI sets styles and draws icons inline.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'self'";
+
+const HTML: &str = "text/html; charset=utf-8";
+
+// Defines `EMBEDDED: &[File]`: the files of Swagger UI that were there at build time.
+include!(concat!(env!("OUT_DIR"), "/swagger.rs"));
+
+/// Every file of the page.
+pub(crate) fn files() -> impl Iterator<Item = &'static File> {
+    static PAGE: &[File] = &[
+        File {
+            path: "/v1/docs",
+            content_type: HTML,
+            content: include_bytes!("../assets/docs.html"),
+        },
+        File {
+            path: "/v1/docs/initialise.js",
+            content_type: "text/javascript; charset=utf-8",
+            content: include_bytes!("../assets/initialise.js"),
+        },
+    ];
+    static NOT_BUILT: &[File] = &[File {
+        path: "/v1/docs",
+        content_type: HTML,
+        content: include_bytes!("../assets/not-built.html"),
+    }];
+    let page = if EMBEDDED.is_empty() { NOT_BUILT } else { PAGE };
+    page.iter().chain(EMBEDDED)
+}

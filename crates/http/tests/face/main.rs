@@ -1,0 +1,19 @@
+//! The face over a real socket, with a fake service behind it.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail loudly"
+)]
+
+mod client;
+mod fake;
+mod guard;
+mod log;
+mod pages;
+mod requests;
+mod stop;
+mod streams;
+mod support;
+mod websockets;

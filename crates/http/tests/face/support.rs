@@ -1,0 +1,183 @@
+//! A server with the fake service behind it, and a plain HTTP client that can send anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atoll_api::system::Limits;
+use atoll_http::{BoundAddress, Gauge, Listen, Settings, serve};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Fake, registry};
+
+/// Far longer than anything here takes.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) address: BoundAddress,
+    pub(crate) fake: Arc<Fake>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) serving: JoinHandle<std::io::Result<()>>,
+}
+
+/// What a test changes about a server.
+pub(crate) struct Options {
+    pub(crate) listen: Listen,
+    pub(crate) limits: Limits,
+    pub(crate) allowed_origins: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            limits: Limits::default(),
+            allowed_origins: vec![],
+        }
+    }
+}
+
+pub(crate) async fn start() -> Server {
+    start_with(Options::default()).await
+}
+
+pub(crate) async fn start_with(options: Options) -> Server {
+    let fake = Arc::new(Fake::default());
+    let (ready, bound) = oneshot::channel();
+    let settings = Settings {
+        listen: options.listen,
+        version: "9.9.9",
+        limits: Arc::new(options.limits),
+        allowed_hosts: vec![],
+        allowed_origins: options.allowed_origins,
+        gauges: vec![Gauge {
+            name: "atoll_test_gauge",
+            help: "A test's.",
+            read: Box::new(|| 42.0),
+        }],
+        ready: Some(ready),
+    };
+    let stop = CancellationToken::new();
+    let serving = tokio::spawn(serve(registry(&fake), settings, stop.clone()));
+    let address = bound.await.expect("the server listens");
+    Server { address, fake, stop, serving }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+impl Server {
+    pub(crate) fn port(&self) -> u16 {
+        match &self.address {
+            BoundAddress::Tcp(address) => address.port(),
+            BoundAddress::Unix(_) => panic!("not TCP"),
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.address.to_string()
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port())).await.unwrap()
+    }
+
+    /// Sends a request as it is given and reads the answer to its end.
+    pub(crate) async fn exchange(&self, request: impl AsRef<[u8]>) -> Answer {
+        let mut stream = self.connect().await;
+        stream.write_all(request.as_ref()).await.unwrap();
+        let mut bytes = Vec::new();
+        let read = timeout(DEADLINE, stream.read_to_end(&mut bytes)).await;
+        read.expect("the server answers").unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
+        Answer {
+            status: head[9..12].parse().unwrap(),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut request = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            request.push_str("Host: localhost\r\n");
+        }
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        self.exchange(format!("{request}\r\n{body}")).await
+    }
+
+    pub(crate) async fn get(&self, target: &str) -> Answer {
+        self.send("GET", target, &[], "").await
+    }
+
+    pub(crate) async fn post(&self, target: &str, body: &str) -> Answer {
+        self.send("POST", target, &[("Content-Type", "application/json")], body).await
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    assert!(timeout(DEADLINE, waiting).await.is_ok(), "{what} never came true");
+}
+
+/// Reads from a stream until it has given this text.
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut seen = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&seen).contains(wanted) {
+            let mut chunk = [0; 4096];
+            let count = stream.read(&mut chunk).await.unwrap();
+            assert!(count > 0, "ended at {:?}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&chunk[..count]);
+        }
+    };
+    assert!(timeout(DEADLINE, reading).await.is_ok(), "no {wanted:?}");
+    String::from_utf8_lossy(&seen).into_owned()
+}

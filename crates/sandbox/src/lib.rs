@@ -1,0 +1,17 @@
+//! What a sandbox can do. Each module implements one group of operations; no module calls another, none knows HTTP.
+
+pub mod bash;
+pub mod environment;
+pub mod foundation;
+pub mod programs;
+pub mod sandbox;
+pub mod shell;
+pub mod system;
+
+mod clock;
+mod session;
+
+pub use environment::Environment;
+pub use foundation::Foundation;
+pub use programs::Programs;
+pub use sandbox::Sandbox;

@@ -1,0 +1,160 @@
+//! What capabilities that run programs share: the spawner, the bash to use, the space for output, background tasks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use atoll_operation::{Error, Kind};
+use atoll_process::{
+    LogSettings, PipedSettings, SpawnError, Spawner, SpillBudget, is_variable_name,
+};
+use tokio_util::task::TaskTracker;
+
+use crate::foundation::Foundation;
+
+/// Where programs are started and their output is kept. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    foundation: Foundation,
+    spawner: Spawner,
+    spill: Arc<SpillBudget>,
+    tasks: TaskTracker,
+}
+
+impl Programs {
+    /// Shares one spawner and one budget for output on disk.
+    pub fn new(foundation: Foundation, spawner: Spawner) -> Self {
+        let spill = SpillBudget::new(foundation.limits.output_spill_bytes);
+        Self { foundation, spawner, spill, tasks: TaskTracker::new() }
+    }
+
+    pub(crate) fn foundation(&self) -> &Foundation {
+        &self.foundation
+    }
+
+    pub(crate) fn spawner(&self) -> &Spawner {
+        &self.spawner
+    }
+
+    /// Tasks that outlive a call: watchdogs, the readers of sockets.
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    pub(crate) fn log_settings(&self) -> LogSettings {
+        LogSettings {
+            directory: self.foundation.runtime_dir.clone(),
+            kept_bytes: self.foundation.limits.output_kept_bytes,
+            budget: Arc::clone(&self.spill),
+        }
+    }
+
+    pub(crate) fn piped_settings(&self) -> PipedSettings {
+        PipedSettings { log: self.log_settings(), input_queue_bytes: self.input_queue_bytes() }
+    }
+
+    pub(crate) fn input_queue_bytes(&self) -> usize {
+        usize::try_from(self.foundation.limits.input_queue_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// The environment of a program, with these variables added.
+    pub(crate) fn environment(
+        &self,
+        extra: Option<&BTreeMap<String, String>>,
+    ) -> BTreeMap<String, String> {
+        let none = BTreeMap::new();
+        self.foundation.environment.with(extra.unwrap_or(&none)).into_iter().collect()
+    }
+
+    /// The bash that runs commands.
+    pub(crate) fn bash(&self) -> Result<PathBuf, Error> {
+        let path = self.foundation.environment.get("PATH").unwrap_or_default();
+        ["/bin", "/usr/bin"]
+            .into_iter()
+            .chain(path.split(':'))
+            .map(|directory| Path::new(directory).join("bash"))
+            .find(|candidate| candidate.is_file())
+            .ok_or_else(|| {
+                Error::new(
+                    Kind::Unavailable,
+                    "process.bash_missing",
+                    "bash is not installed in this sandbox; install it with your package manager (apt-get install bash)",
+                )
+            })
+    }
+}
+
+/// Refuses names that cannot be variables, before anything is started.
+pub(crate) fn check_environment(
+    environment: Option<&BTreeMap<String, String>>,
+) -> Result<(), Error> {
+    match environment.into_iter().flatten().find(|(name, _)| !is_variable_name(name)) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::field(
+            "env",
+            "name",
+            format!(
+                "{name:?} cannot be the name of an environment variable: use letters, digits and _"
+            ),
+        )),
+    }
+}
+
+/// What is wrong with a directory a command shall run in.
+pub(crate) enum DirectoryFault {
+    /// Never acceptable.
+    Relative(Error),
+    /// Not there, or not a directory, or not to be entered.
+    Unusable(String),
+}
+
+/// Looks at a directory a command shall run in.
+pub(crate) fn check_directory(directory: &str) -> Result<PathBuf, DirectoryFault> {
+    let path = PathBuf::from(directory);
+    if !path.is_absolute() {
+        return Err(DirectoryFault::Relative(Error::field(
+            "exec_dir",
+            "absolute",
+            format!("must be an absolute path, not {directory:?}"),
+        )));
+    }
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => Ok(path),
+        Ok(_) => Err(DirectoryFault::Unusable(format!("{directory} is not a directory"))),
+        Err(error) => Err(DirectoryFault::Unusable(format!(
+            "the directory {directory} cannot be used: {error}"
+        ))),
+    }
+}
+
+/// Why a program could not be started, for the caller.
+pub(crate) fn spawn_failure(error: SpawnError, directory_code: &'static str) -> Error {
+    let message = error.to_string();
+    match error {
+        SpawnError::Directory { .. } => Error::new(Kind::InvalidArgument, directory_code, message),
+        SpawnError::Execute { ref source, .. }
+            if source.kind() == std::io::ErrorKind::ArgumentListTooLong =>
+        {
+            Error::new(
+                Kind::TooLarge,
+                "process.arguments_too_long",
+                "the environment is too large for the system; pass large data in a file or on standard input",
+            )
+        }
+        SpawnError::Execute { .. } => {
+            Error::new(Kind::Unavailable, "process.not_executable", message).with_source(error)
+        }
+        SpawnError::Fork(_) | SpawnError::Streams(_) => Error::new(
+            Kind::ResourceExhausted,
+            "process.resources",
+            format!("{message}; end some commands or sessions and try again"),
+        )
+        .with_source(error),
+        SpawnError::SpawnerGone(_) => Error::new(
+            Kind::Unavailable,
+            "process.spawner_gone",
+            format!("{message}; restart the server"),
+        )
+        .with_source(error),
+    }
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Starts the release binary in the foreground, with a word on where it is and what it may do.
+#
+#   run.sh [serve's arguments]
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+listen="${ATOLL_LISTEN:-127.0.0.1:8080}"
+previous=''
+for argument in "$@"; do
+    [[ "$previous" == --listen ]] && listen="$argument"
+    [[ "$argument" == --listen=* ]] && listen="${argument#--listen=}"
+    previous="$argument"
+done
+
+step 'Atoll is starting. Stop it with Ctrl-C.'
+if [[ "$listen" == */* ]]; then
+    note "API        unix socket $listen"
+else
+    note "API        http://$listen/v1/sandbox"
+    note "API docs   http://$listen/v1/docs"
+    note "OpenAPI    http://$listen/v1/openapi.json"
+fi
+note "WARNING    no isolation yet: commands sent to it run with your own rights, as user $(id -un), on this machine"
+
+exec "$target/release/atoll" serve "$@"

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Sets this machine up: system packages, web pages and, for tests, the Python environment. Safe to run again; when
+# nothing is to do it says nothing.
+#
+#   setup.sh run|test
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+purpose="${1:-run}"
+[[ "$purpose" == run || "$purpose" == test ]] || fail "unknown purpose '$purpose': use run or test"
+
+"$repository/scripts/setup-system.sh" "$purpose"
+"$repository/scripts/setup-web.sh"
+[[ "$purpose" != test ]] || "$repository/scripts/setup-python.sh"
