@@ -21,8 +21,11 @@ if [[ "$listen" == */* ]]; then
 else
     note "API        http://$listen/v1/sandbox"
     note "API docs   http://$listen/v1/docs"
+    [[ ! -x "$tools/sandbox-python/bin/jupyter-lab" ]] || note "Jupyter    http://$listen/jupyter/lab"
     note "OpenAPI    http://$listen/v1/openapi.json"
 fi
 note "WARNING    no isolation yet: commands sent to it run with your own rights, as user $(id -un), on this machine"
 
+# The sandbox's own Python comes first, for kernels and for `pip` in its shells alike.
+[[ ! -x "$tools/sandbox-python/bin/python" ]] || export PATH="$tools/sandbox-python/bin:$PATH"
 exec "$target/release/atoll" serve "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the peers of the bench in .tools/bench: the Python ones in a venv, the npm one in npm/. Does nothing while
-# their pins stay the same. A peer that cannot be installed is told and left out: the bench runs without it.
+# Installs the peers of the bench: the Python ones in .tools/bench/venv, the npm one in .tools/bench/npm, programs of the
+# system as packages. Does nothing while their pins stay the same. A peer that cannot be installed is told and left out: the bench runs without it.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -44,6 +44,7 @@ install_npm_peers() {
 }
 
 cp "$pins/terminado_server.py" "$bench/"
+"$repository/scripts/setup-system.sh" bench
 install_python_peers || {
     rm -rf "$bench/venv"
     note 'swe-rex and terminado are left out: they need Python 3.10 or later with venv (apt-get install python3-venv)'

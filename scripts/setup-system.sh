@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the system packages that are missing for building, running or testing.
 #
-#   setup-system.sh run|test
+#   setup-system.sh run|test|bench
 #
 # It looks for commands, not packages, so a tool from any source will do. Nothing is downloaded when all is there.
 # Without root it names the packages: missing required ones stop it, optional ones only cost what they are for.
@@ -38,6 +38,11 @@ find_missing() {
         { have ps && have top; } || want 'the test that runs top' procps
         have less || want 'the test that runs less' less
         have vim || want 'the test that runs vim' vim
+        have sudo || want 'the tests of files read and written with sudo' sudo
+    elif [[ "$purpose" == bench ]]; then
+        have rg || want 'ripgrep in the search contest' ripgrep
+        have fdfind || want 'fd in the search contest' fd-find
+        [[ -x /usr/sbin/nginx ]] || want 'nginx in the transfer contest' nginx-light
     else
         have python3 || want 'the Python package list' python3
     fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets this machine up: system packages, web pages and, for tests, the Python environment. Safe to run again; when
-# nothing is to do it says nothing.
+# Sets this machine up: system packages, web pages, the sandbox's Python and, for tests, their own. Safe to run again;
+# when nothing is to do it says nothing.
 #
 #   setup.sh run|test
 
@@ -13,4 +13,5 @@ purpose="${1:-run}"
 
 "$repository/scripts/setup-system.sh" "$purpose"
 "$repository/scripts/setup-web.sh"
+"$repository/scripts/setup-sandbox-python.sh" "$purpose"
 [[ "$purpose" != test ]] || "$repository/scripts/setup-python.sh"

@@ -6,6 +6,7 @@ Operations on the list of missing ones are left out; everything else the SDK can
 from __future__ import annotations
 
 import importlib.metadata
+from typing import Any
 
 import missing
 import pytest
@@ -30,6 +31,10 @@ def test_it_is_served_under_the_same_name(call: Call) -> None:
     assert operation.sdk_name == call.name
 
 
+# Fields the SDK sends under a name that our document does not show; the dialect takes them, and tests/sdk uses them.
+ALIASES = {"file.watch_poll": {"since"}}
+
+
 @each_call
 def test_its_request_fits(call: Call) -> None:
     document = our_document()
@@ -42,7 +47,8 @@ def test_its_request_fits(call: Call) -> None:
         assert call.content_type in operation.body
         fields = call.request
         if call.body:
-            names = {k: v for k, v in fields.get("properties", {}).items() if k not in call.query}
+            elsewhere = call.query | ALIASES.get(call.name, set())
+            names = {k: v for k, v in fields.get("properties", {}).items() if k not in elsewhere}
             required = [name for name in fields.get("required", []) if name in names]
             fields = {**fields, "properties": names, "required": required}
         ours = operation.body[call.content_type]
@@ -62,6 +68,17 @@ def test_its_request_fits(call: Call) -> None:
     assert not surplus, "query parameters are required that the SDK does not send"
 
 
+def without_refusals(envelope: Any) -> Any:
+    """The envelope of a success. A file system's refusal in `data` carries more on the wire, see tests/sdk."""
+    data = envelope.get("properties", {}).get("data", {})
+    for choice in data.get("anyOf", []):
+        kept = [each for each in choice.get("anyOf", []) if "FileOperationError" not in each.get("$ref", "")]
+        if len(kept) < len(choice.get("anyOf", [])):
+            properties = {**envelope["properties"], "data": {"anyOf": [*kept, {"type": "null"}]}}
+            return {**envelope, "properties": properties}
+    return envelope
+
+
 @each_call
 def test_its_answer_can_be_read(call: Call) -> None:
     document = our_document()
@@ -69,6 +86,6 @@ def test_its_answer_can_be_read(call: Call) -> None:
     if call.answer is None:
         assert "application/json" not in answer
         return
-    ours = answer["application/json"]
+    ours = without_refusals(document.schemas.resolve(answer["application/json"]))
     theirs = Schemas(call.answer)
     assert response_problems(document.schemas, ours, theirs, call.answer) == []

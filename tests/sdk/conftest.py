@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import httpx
 import pytest
@@ -37,11 +37,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers that end with the test; takes `arguments`, `environment` and `listen`."""
+    """Starts servers that end with the test; takes `arguments`, `environment`, `listen`, `wrapper` and `directory`."""
     started: List[Server] = []
 
-    def start(**options: Any) -> Server:
-        server = Server(tmp_path / f"server-{len(started)}", **options)
+    def start(directory: Optional[Path] = None, **options: Any) -> Server:
+        server = Server(directory or tmp_path / f"server-{len(started)}", **options)
         started.append(server)
         _servers.append(server)
         return server
@@ -63,6 +63,14 @@ def http(server: Server) -> Iterator[httpx.Client]:
     """A plain HTTP client, for what the SDK cannot say."""
     with server.http as plain:
         yield plain
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty directory to work in."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
 
 
 @pytest.fixture

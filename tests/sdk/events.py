@@ -21,13 +21,17 @@ class Event:
 
 @contextmanager
 def event_stream(
-    http: httpx.Client, path: str, body: Dict[str, Any], last_event_id: Optional[str] = None
+    http: httpx.Client,
+    path: str,
+    body: Optional[Dict[str, Any]] = None,
+    last_event_id: Optional[str] = None,
+    method: str = "POST",
 ) -> Iterator[Iterator[Event]]:
-    """Posts and yields the events of the answer as they come."""
+    """Asks and yields the events of the answer as they come."""
     headers = {"Accept": "text/event-stream"}
     if last_event_id is not None:
         headers["Last-Event-ID"] = last_event_id
-    with http.stream("POST", path, json=body, headers=headers) as response:
+    with http.stream(method, path, json=body, headers=headers) as response:
         if response.status_code != 200:
             response.read()
         assert response.status_code == 200, response.text

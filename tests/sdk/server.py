@@ -18,6 +18,7 @@ from agent_sandbox import Sandbox
 from waiting import DEADLINE, eventually
 
 STOP_SECONDS = 60
+SANDBOX_PYTHON = Path(__file__).parents[2] / ".tools" / "sandbox-python" / "bin"
 
 
 def binary() -> str:
@@ -29,7 +30,7 @@ def binary() -> str:
 
 
 class Server:
-    """A running server."""
+    """A running server. A `wrapper` is a command that becomes the server: it must end by executing its arguments."""
 
     def __init__(
         self,
@@ -37,6 +38,7 @@ class Server:
         arguments: Sequence[str] = (),
         environment: Optional[Dict[str, str]] = None,
         listen: str = "127.0.0.1:0",
+        wrapper: Sequence[str] = (),
     ) -> None:
         self.home = directory / "home"
         self.workspace = directory / "workspace"
@@ -47,6 +49,7 @@ class Server:
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 [
+                    *wrapper,
                     binary(),
                     "serve",
                     *("--listen", listen),
@@ -107,4 +110,6 @@ class Server:
 def _environment(home: Path) -> Dict[str, str]:
     kept: List[str] = ["PATH", "TMPDIR", "RUST_BACKTRACE"]
     environment = {name: os.environ[name] for name in kept if name in os.environ}
+    # As `make run` has it: the sandbox's own Python first.
+    environment["PATH"] = f"{SANDBOX_PYTHON}:{environment['PATH']}"
     return {**environment, "HOME": str(home), "LANG": "C.UTF-8"}

@@ -34,7 +34,13 @@ def test_the_first_call_with_curl_answers_as_shown(server: Server) -> None:
 
 
 def test_the_python_example_runs_and_prints_what_it_says(server: Server) -> None:
-    printed = run(server, sys.executable, "-c", example("python", "agent_sandbox"))
+    printed = run(server, sys.executable, "-c", example("python", "shell.create_session"))
 
     assert printed.startswith("atoll in /tmp\n")
     assert "step 1" in printed and printed.rstrip().endswith("running")
+
+
+def test_the_files_and_code_example_runs_and_prints_what_it_says(server: Server) -> None:
+    printed = run(server, sys.executable, "-c", example("python", "jupyter.execute_code"))
+
+    assert printed.split() == ["6", "1"]

@@ -4,14 +4,27 @@
 //! `--help` texts. [`OPERATIONS`] lists every declaration; a test compares it with what is bound.
 
 pub mod bash;
+pub mod code;
+pub mod file;
+pub mod jupyter;
+pub mod nodejs;
 pub mod shell;
 pub mod system;
+pub mod window;
 
 use atoll_operation::Declaration;
 
 /// Every declared operation.
-pub const OPERATIONS: &[&[Declaration]] =
-    &[system::OPERATIONS, shell::OPERATIONS, bash::OPERATIONS];
+pub const OPERATIONS: &[&[Declaration]] = &[
+    system::OPERATIONS,
+    shell::OPERATIONS,
+    bash::OPERATIONS,
+    file::OPERATIONS,
+    jupyter::OPERATIONS,
+    nodejs::OPERATIONS,
+    code::OPERATIONS,
+    window::OPERATIONS,
+];
 
 /// Every declared operation, in one row.
 pub fn operations() -> impl Iterator<Item = &'static Declaration> {

@@ -153,6 +153,8 @@ pub struct GetLimits {}
 pub struct Limits {
     /// Bytes of a JSON request body.
     pub request_body_bytes: u64,
+    /// Bytes of a JSON request body that carries the content of a file.
+    pub large_body_bytes: u64,
     /// Shell sessions that may exist.
     pub shell_sessions: u64,
     /// Seconds after which an unused shell session without a running command is closed.
@@ -177,6 +179,44 @@ pub struct Limits {
     pub input_queue_bytes: u64,
     /// Bytes of one WebSocket message from a client.
     pub websocket_message_bytes: u64,
+    /// Bytes of a file that one answer carries as text; larger ones are read by lines or downloaded.
+    pub file_read_bytes: u64,
+    /// Bytes of a file that an edit may change in place.
+    pub file_edit_bytes: u64,
+    /// Entries one list of files carries.
+    pub file_list_entries: u64,
+    /// Matches one search in a file returns.
+    pub file_search_matches: u64,
+    /// Bytes of one uploaded file.
+    pub upload_bytes: u64,
+    /// Searches through directories that may run at once; more wait for their turn.
+    pub searches: u64,
+    /// Edits of one file that can be undone.
+    pub editor_undo_steps: u64,
+    /// Bytes of text kept for undoing, all files together; the oldest edits are forgotten first.
+    pub editor_undo_bytes: u64,
+    /// Watchers that may exist.
+    pub file_watchers: u64,
+    /// Events one watcher keeps for reading; a reader that falls behind is told of an overflow.
+    pub file_watch_events: u64,
+    /// Seconds after which a watcher nobody reads from is stopped.
+    pub file_watch_idle_seconds: u64,
+    /// Entries of an archive that is unpacked.
+    pub archive_entries: u64,
+    /// Bytes an archive may unpack to.
+    pub archive_bytes: u64,
+    /// How many times its own size an archive may unpack to.
+    pub archive_ratio: u64,
+    /// Bytes of each stream, and of results and errors, that one execution of code returns; the middle is left out.
+    pub code_output_bytes: u64,
+    /// Programs of executions without a session that may run at once; more wait for their turn.
+    pub code_runs: u64,
+    /// Jupyter sessions that may exist.
+    pub jupyter_sessions: u64,
+    /// Seconds after which an unused Jupyter session that runs nothing is closed.
+    pub jupyter_idle_seconds: u64,
+    /// Node.js sessions that may exist.
+    pub nodejs_sessions: u64,
     /// Seconds open requests and streams get to end when the server stops.
     pub stop_grace_seconds: u64,
 }
@@ -185,6 +225,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             request_body_bytes: 8 << 20,
+            large_body_bytes: 64 << 20,
             shell_sessions: 64,
             shell_idle_seconds: 3600,
             shell_queue: 1000,
@@ -197,6 +238,25 @@ impl Default for Limits {
             response_output_bytes: 32 << 20,
             input_queue_bytes: 8 << 20,
             websocket_message_bytes: 8 << 20,
+            file_read_bytes: 32 << 20,
+            file_edit_bytes: 64 << 20,
+            file_list_entries: 50_000,
+            file_search_matches: 10_000,
+            upload_bytes: 64 << 30,
+            searches: 8,
+            editor_undo_steps: 32,
+            editor_undo_bytes: 64 << 20,
+            file_watchers: 128,
+            file_watch_events: 20_000,
+            file_watch_idle_seconds: 3600,
+            archive_entries: 200_000,
+            archive_bytes: 16 << 30,
+            archive_ratio: 200,
+            code_output_bytes: 2_000_000,
+            code_runs: 16,
+            jupyter_sessions: 16,
+            jupyter_idle_seconds: 1800,
+            nodejs_sessions: 16,
             stop_grace_seconds: 5,
         }
     }

@@ -24,6 +24,9 @@ pub(crate) enum Verb {
     Serve(Box<ServeFlags>),
     /// Print the OpenAPI document of the server's API.
     Openapi,
+    /// Carry out one file operation as root: what a server that is not root starts through sudo.
+    #[command(hide = true)]
+    AsRootFile,
 }
 
 const SERVE_HELP: &str = "\
@@ -98,6 +101,14 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "NAME")]
     pass_env: Vec<String>,
 
+    /// Keep a Python kernel started, so that the first execution need not wait for one [env: ATOLL_WARM_KERNEL].
+    #[arg(long)]
+    warm_kernel: bool,
+
+    /// Offer no JupyterLab at /jupyter [env: DISABLE_JUPYTER].
+    #[arg(long)]
+    disable_jupyter: bool,
+
     /// Write the server's URL to this file once it accepts connections, and remove it at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) ready_file: Option<PathBuf>,
@@ -118,6 +129,8 @@ impl ServeFlags {
             allow_hosts: given(self.allow_host),
             allow_origins: given(self.allow_origin),
             pass_env: given(self.pass_env),
+            warm_kernel: self.warm_kernel.then_some(true),
+            disable_jupyter: self.disable_jupyter.then_some(true),
             limits: std::collections::BTreeMap::new(),
         }
     }

@@ -30,6 +30,16 @@ fn main() -> ExitCode {
             let document = atoll_http::openapi(atoll_api::operations(), VERSION);
             print(&format!("{document:#}\n"))
         }
+        Verb::AsRootFile => {
+            let stdin = io::BufReader::new(io::stdin());
+            match atoll_sandbox::file::as_root_main(stdin, io::stdout().lock()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("atoll: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
     }
 }
 

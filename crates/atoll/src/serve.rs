@@ -12,7 +12,7 @@ use std::time::Duration;
 use atoll_http::{Gauge, Settings};
 use atoll_operation::Registry;
 use atoll_process::Spawner;
-use atoll_sandbox::{Environment, Foundation, Sandbox};
+use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -109,7 +109,8 @@ fn start(
             version: VERSION,
             stop: CancellationToken::new(),
         };
-        serve(config, foundation, &account.name, ready_file).await
+        let python_version = variables.get("PYTHON_VERSION").map(str::to_owned);
+        serve(config, foundation, python_version, &account.name, ready_file).await
     });
     // What still runs is a look at the system or the removal of a leftover: nothing to wait for.
     runtime.shutdown_background();
@@ -119,6 +120,7 @@ fn start(
 async fn serve(
     config: Config,
     foundation: Foundation,
+    python_version: Option<String>,
     user: &str,
     ready_file: Option<PathBuf>,
 ) -> Result<(), Failure> {
@@ -127,7 +129,12 @@ async fn serve(
     let limits = Arc::clone(&foundation.limits);
     let grace = Duration::from_secs(limits.stop_grace_seconds);
     let spawner = Spawner::launch().map_err(failed("cannot start the spawner"))?;
-    let sandbox = Sandbox::new(foundation, spawner);
+    let choices = Choices {
+        warm_kernel: config.warm_kernel,
+        python_version,
+        disable_jupyter_lab: config.disable_jupyter,
+    };
+    let sandbox = Sandbox::new(foundation, spawner, choices);
     let mut registry = Registry::default();
     sandbox.bind(&mut registry);
 
@@ -185,11 +192,22 @@ fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
     // Sessions are few enough that 32 bits hold their number exactly.
     let figure = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let (shells, bashes) = (Arc::clone(&sandbox.shells), Arc::clone(&sandbox.bashes));
+    let (jupyters, nodes) = (Arc::clone(&sandbox.jupyters), Arc::clone(&sandbox.nodes));
     vec![
         Gauge {
             name: "atoll_shell_sessions",
             help: "Shell sessions that exist.",
             read: Box::new(move || figure(shells.count())),
+        },
+        Gauge {
+            name: "atoll_jupyter_sessions",
+            help: "Jupyter sessions that exist.",
+            read: Box::new(move || figure(jupyters.count())),
+        },
+        Gauge {
+            name: "atoll_nodejs_sessions",
+            help: "Node.js sessions that exist.",
+            read: Box::new(move || figure(nodes.count())),
         },
         Gauge {
             name: "atoll_bash_sessions",

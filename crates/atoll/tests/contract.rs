@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use atoll_operation::{Declaration, Mcp, Registry, Shape};
 use atoll_process::Spawner;
-use atoll_sandbox::{Environment, Foundation, Sandbox};
+use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ fn registry() -> Registry {
     };
     let spawner = Spawner::launch_program(Path::new(PROGRAM)).expect("a spawner");
     let mut registry = Registry::default();
-    Sandbox::new(foundation, spawner).bind(&mut registry);
+    Sandbox::new(foundation, spawner, Choices::default()).bind(&mut registry);
     registry
 }
 

@@ -14,10 +14,28 @@ const EDGES: &[(&str, &[&str])] = &[
     ("atoll-api", &["atoll-operation"]),
     // A mechanism hides one hard thing and never sees the contract.
     ("atoll-process", &[]),
+    ("atoll-search", &[]),
+    ("atoll-watch", &[]),
+    ("atoll-archive", &[]),
+    ("atoll-kernel", &["atoll-process"]),
+    ("atoll-node", &["atoll-process"]),
+    ("atoll-proxy", &[]),
     // Capabilities know the contract and the mechanisms.
-    ("atoll-sandbox", &["atoll-api", "atoll-operation", "atoll-process"]),
-    // Faces know the contract only.
-    ("atoll-http", &["atoll-api", "atoll-operation"]),
+    (
+        "atoll-sandbox",
+        &[
+            "atoll-api",
+            "atoll-archive",
+            "atoll-kernel",
+            "atoll-node",
+            "atoll-operation",
+            "atoll-process",
+            "atoll-search",
+            "atoll-watch",
+        ],
+    ),
+    // Faces know the contract, and a mechanism that only moves bytes.
+    ("atoll-http", &["atoll-api", "atoll-operation", "atoll-proxy"]),
     ("atoll-client", &["atoll-api", "atoll-operation"]),
     // Programs wire everything; nothing depends on them.
     (
@@ -51,8 +69,21 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 ];
 
 /// Crates with fast majors: their types stay in the private code of one crate of ours.
-const ONE_HOME: &[&str] =
-    &["axum", "bollard", "kube", "pty-process", "rmcp", "rusqlite", "vt100", "x11rb", "zeromq"];
+const ONE_HOME: &[&str] = &[
+    "axum",
+    "bollard",
+    "grep-searcher",
+    "ignore",
+    "inotify",
+    "kube",
+    "pty-process",
+    "rmcp",
+    "rusqlite",
+    "vt100",
+    "x11rb",
+    "zeromq",
+    "zip",
+];
 
 struct Workspace {
     /// Name of each crate of ours, with the names it depends on (not for its tests).

@@ -88,6 +88,31 @@ impl Launch {
         }
     }
 
+    /// A static file server: everything below `/`, with sendfile.
+    pub(crate) fn nginx() -> Self {
+        Self {
+            name: "nginx",
+            program: "/usr/sbin/nginx".into(),
+            prefix: Vec::new(),
+            arguments: |port, home| {
+                let configuration = home.join("nginx.conf");
+                let text = format!(
+                    "daemon off; user root; worker_processes 1; pid {0}/nginx.pid; error_log {0}/error.log;\n\
+                     events {{}}\nhttp {{ access_log off; sendfile on; tcp_nopush on; client_body_temp_path {0}/b;\n\
+                     proxy_temp_path {0}/p; fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u; scgi_temp_path {0}/s;\n\
+                     server {{ listen 127.0.0.1:{port}; root /;\n\
+                     location = /health {{ return 200 ok; }} }} }}\n",
+                    home.display()
+                );
+                // One that cannot be written fails the start, which says so.
+                std::fs::write(&configuration, text).ok();
+                ["-e".into(), home.join("error.log").into(), "-c".into(), configuration.into()]
+                    .into()
+            },
+            health: "/health",
+        }
+    }
+
     /// Starts the server; it has answered a health request when this returns.
     pub(crate) fn start(&self) -> Result<Server, Failure> {
         if !self.program.exists() {

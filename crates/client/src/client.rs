@@ -1,10 +1,12 @@
 //! A client of one server.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use atoll_operation::{Conversation, Operation, Spec};
+use atoll_operation::{Conversation, Download, Operation, Spec, Upload};
 use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -17,12 +19,16 @@ use crate::connect::Connector;
 use crate::converse::{self, Talk};
 use crate::error::ClientError;
 use crate::stream::{self, Events};
+use crate::transfer::{self, Downloading, Payload};
 use crate::{answer, request};
+
+/// The body of a request.
+pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// A client of one server. Cheap to clone; connections are kept and shared.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: HttpClient<Connector, Full<Bytes>>,
+    http: HttpClient<Connector, Body>,
     /// `http://host:port/prefix`, without a trailing slash.
     base: Arc<str>,
     headers: HeaderMap,
@@ -100,6 +106,35 @@ impl Client {
         Err(answer::read_refusal(status, &body))
     }
 
+    /// Uploads a file.
+    pub async fn upload<U: Upload>(
+        &self,
+        input: U,
+        filename: &str,
+        file: impl Into<Payload>,
+    ) -> Result<U::Output, ClientError> {
+        let (path, fields) = request::form_fields(&U::SPEC, &input)?;
+        let (content_type, body) = transfer::form(&fields, filename, file.into());
+        let mut headers = HeaderMap::new();
+        let content_type = HeaderValue::from_str(&content_type);
+        let content_type =
+            content_type.map_err(|_| ClientError::Header("Content-Type".to_owned()))?;
+        headers.insert(header::CONTENT_TYPE, content_type);
+        let response = self.request(&U::SPEC, &path, &headers, body).await?;
+        let (status, body) = collect(response).await?;
+        answer::read(U::SPEC.id, status, &body)
+    }
+
+    /// Downloads a file, or the part of it that a `Range` header of this client asks for.
+    pub async fn download<D: Download>(&self, input: D) -> Result<Downloading, ClientError> {
+        let response = self.send(&D::SPEC, &input, &HeaderMap::new()).await?;
+        if response.status().is_success() {
+            return Ok(Downloading::new(response));
+        }
+        let (status, body) = collect(response).await?;
+        Err(answer::read_refusal(status, &body))
+    }
+
     async fn send<T: Serialize>(
         &self,
         spec: &Spec,
@@ -107,18 +142,29 @@ impl Client {
         headers: &HeaderMap,
     ) -> Result<Response<Incoming>, ClientError> {
         let target = request::target(spec, input)?;
-        let mut request = Request::builder()
-            .method(spec.method.as_str())
-            .uri(format!("{}{}", self.base, target.path));
+        let mut headers = headers.clone();
+        if target.body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            headers.insert(header::CONTENT_TYPE, json);
+        }
+        let body = Full::new(Bytes::from(target.body.unwrap_or_default()));
+        let body = body.map_err(|never| match never {}).boxed_unsync();
+        self.request(spec, &target.path, &headers, body).await
+    }
+
+    async fn request(
+        &self,
+        spec: &Spec,
+        path: &str,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Response<Incoming>, ClientError> {
+        let mut request =
+            Request::builder().method(spec.method.as_str()).uri(format!("{}{path}", self.base));
         if let Some(all) = request.headers_mut() {
             all.extend(self.headers.clone());
             all.extend(headers.clone());
-            if target.body.is_some() {
-                let json = HeaderValue::from_static("application/json");
-                all.insert(header::CONTENT_TYPE, json);
-            }
         }
-        let body = Full::new(Bytes::from(target.body.unwrap_or_default()));
         let request = request.body(body).map_err(|error| ClientError::Input(error.to_string()))?;
         let response = self.http.request(request).await;
         response.map_err(|error| ClientError::transport("the server could not be asked", error))

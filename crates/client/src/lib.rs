@@ -10,8 +10,10 @@ mod converse;
 mod error;
 mod request;
 mod stream;
+mod transfer;
 
 pub use client::Client;
 pub use converse::{Hearing, Speaking, Talk};
 pub use error::{ClientError, FieldProblem, Refusal};
 pub use stream::{Events, StreamEvent};
+pub use transfer::{Downloading, Payload};

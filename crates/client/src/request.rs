@@ -20,12 +20,7 @@ pub(crate) struct Target {
 }
 
 pub(crate) fn target<T: Serialize>(spec: &Spec, input: &T) -> Result<Target, ClientError> {
-    let unusable = |error: serde_json::Error| ClientError::Input(error.to_string());
-    let input = serde_json::to_value(input).map_err(unusable)?;
-    let Value::Object(mut fields) = input else {
-        return Err(ClientError::Input("an input is an object".to_owned()));
-    };
-    fields.retain(|_, value| !value.is_null());
+    let mut fields = fields(input)?;
     let mut path = fill_path(spec.path, &mut fields)?;
     if matches!(spec.method, Method::Get | Method::Delete) {
         if !fields.is_empty() {
@@ -37,9 +32,33 @@ pub(crate) fn target<T: Serialize>(spec: &Spec, input: &T) -> Result<Target, Cli
         }
         return Ok(Target { path, body: None });
     }
-    let body = serde_json::to_vec(&fields).map_err(unusable)?;
-    let body = Some(body);
+    let body = Some(serde_json::to_vec(&fields).map_err(unusable)?);
     Ok(Target { path, body })
+}
+
+/// The path of a request whose body is a form, and the form's fields.
+pub(crate) fn form_fields<T: Serialize>(
+    spec: &Spec,
+    input: &T,
+) -> Result<(String, Vec<(String, String)>), ClientError> {
+    let mut fields = fields(input)?;
+    let path = fill_path(spec.path, &mut fields)?;
+    let fields = fields.iter().map(|(name, value)| (name.clone(), as_text(value))).collect();
+    Ok((path, fields))
+}
+
+/// The fields of an input that are given.
+fn fields<T: Serialize>(input: &T) -> Result<Map<String, Value>, ClientError> {
+    let Value::Object(mut fields) = serde_json::to_value(input).map_err(unusable)? else {
+        return Err(ClientError::Input("an input is an object".to_owned()));
+    };
+    fields.retain(|_, value| !value.is_null());
+    Ok(fields)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+fn unusable(error: serde_json::Error) -> ClientError {
+    ClientError::Input(error.to_string())
 }
 
 fn fill_path(template: &str, fields: &mut Map<String, Value>) -> Result<String, ClientError> {

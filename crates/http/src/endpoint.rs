@@ -17,7 +17,8 @@ use crate::dialect::{Failure, aio};
 use crate::face::Shared;
 use crate::origin::context;
 use crate::passage::{Passage, Served};
-use crate::{request, sse, websocket};
+use crate::request::{self, BodyLimit};
+use crate::{sse, transfer, websocket, window};
 
 /// An operation and what its requests share.
 #[derive(Debug)]
@@ -46,6 +47,9 @@ impl Endpoint {
         let outcome = match spec.shape {
             Shape::Conversation => self.converse(parts, body).await,
             Shape::Unary | Shape::Streaming => self.carry_out(parts, body).await,
+            Shape::Upload => self.receive(parts, body).await,
+            Shape::Download => self.send(parts, body).await,
+            Shape::Window => self.look_through(parts, body).await,
         };
         let mut response = outcome.unwrap_or_else(|failure| aio::failure(&failure, Some(spec)));
         if response.status() == StatusCode::UPGRADE_REQUIRED {
@@ -84,13 +88,61 @@ impl Endpoint {
         Ok(websocket::respond(upgrade, up, down, cx, &self.shared))
     }
 
+    async fn receive(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+        let cx = self.context(&parts);
+        let spec = self.bound.spec();
+        let limit = BodyLimit {
+            bytes: self.shared.limits.upload_bytes,
+            name: "upload_bytes",
+            advice: "send it in parts and put them together here",
+        };
+        let aliases = aio::aliases(spec.id);
+        let received =
+            transfer::receive(&self.bound, &cx, &mut parts, body, aliases, limit).await?;
+        let result = received.map_err(|error| self.failed(&cx, error))?;
+        Ok(aio::success(spec, result, cx.take_hint().as_deref()))
+    }
+
+    async fn send(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+        let (cx, input) = self.read(&mut parts, body).await?;
+        let content = self.bound.fetch(cx.clone(), input).await;
+        let content = content.map_err(|error| self.failed(&cx, error))?;
+        Ok(transfer::respond(content, &parts, self.bound.spec(), &cx, &self.shared))
+    }
+
+    /// Passes the request on to the server behind the window.
+    async fn look_through(&self, parts: Parts, body: Body) -> Result<Response, Failure> {
+        let cx = self.context(&parts);
+        let upstream = self.bound.open(cx.clone(), Value::Null).await;
+        let upstream = upstream.map_err(|error| self.failed(&cx, error))?;
+        let request = Request::from_parts(parts, body);
+        window::pass(upstream, self.bound.spec().path, request, &self.shared).await
+    }
+
     async fn read(&self, parts: &mut Parts, body: Body) -> Result<(Context, Value), Failure> {
-        let shape = self.bound.input_shape();
-        let aliases = aio::aliases(self.bound.spec().id);
-        let limit = self.shared.limits.request_body_bytes;
+        let spec = self.bound.spec();
+        let limits = &self.shared.limits;
+        let limit = if spec.large_body {
+            BodyLimit {
+                bytes: limits.large_body_bytes,
+                name: "large_body_bytes",
+                advice: "send a file of any size to /v1/file/upload instead",
+            }
+        } else {
+            BodyLimit {
+                bytes: limits.request_body_bytes,
+                name: "request_body_bytes",
+                advice: "send less at a time",
+            }
+        };
+        let (shape, aliases) = (self.bound.input_shape(), aio::aliases(spec.id));
         let input = request::read_input(parts, body, shape, aliases, limit).await?;
+        Ok((self.context(parts), input))
+    }
+
+    fn context(&self, parts: &Parts) -> Context {
         let passage = Passage::of(&parts.extensions);
-        Ok((context(passage.id(), &parts.headers, &parts.uri, shape), input))
+        context(passage.id(), &parts.headers, &parts.uri, self.bound.input_shape())
     }
 
     /// Logs the private cause of a failure, which the caller is not told.

@@ -8,13 +8,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use atoll_api::system::Limits;
-use atoll_operation::{Method, Registry};
+use atoll_operation::{Method, Registry, Shape};
+use atoll_proxy::Proxy;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, any, on};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,6 +33,8 @@ use crate::passage::{Served, Watch};
 pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) metrics: Metrics,
+    /// Connections to the servers behind windows.
+    pub(crate) proxy: Proxy,
     /// Cancelled when the server begins to stop: streams end.
     pub(crate) stop: CancellationToken,
     /// Cancelled when its time is over: everything ends.
@@ -42,9 +45,14 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(limits: Arc<Limits>, metrics: Metrics, stop: CancellationToken) -> Self {
-        let kill = CancellationToken::new();
-        let tracker = TaskTracker::new();
-        Self { limits, metrics, stop, kill, tracker }
+        Self {
+            limits,
+            metrics,
+            proxy: Proxy::default(),
+            stop,
+            kill: CancellationToken::new(),
+            tracker: TaskTracker::new(),
+        }
     }
 
     /// Counts and logs a panic that was caught.
@@ -83,7 +91,13 @@ impl Face {
         for endpoint in endpoints {
             let spec = *endpoint.bound().spec();
             let handler = move |request: Request| async move { endpoint.answer(request).await };
-            router = router.route(spec.path, on(filter(spec.method), handler));
+            if spec.shape == Shape::Window {
+                for below in ["", "/", "/{*below}"] {
+                    router = router.route(&format!("{}{below}", spec.path), any(handler.clone()));
+                }
+            } else {
+                router = router.route(spec.path, on(filter(spec.method), handler));
+            }
         }
         let unserved = Served::new(&shared.metrics, "none", "none");
         Self {

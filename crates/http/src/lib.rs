@@ -3,6 +3,7 @@
 //! This crate carries out nothing itself and knows no capability. What reads like a rule of the product — names,
 //! limits, errors — comes from the contract; what reads like a habit of one client family is in [`dialect`].
 
+mod arrival;
 mod dialect;
 mod endpoint;
 mod face;
@@ -17,7 +18,9 @@ mod serve;
 mod settings;
 mod sse;
 mod swagger;
+mod transfer;
 mod websocket;
+mod window;
 
 pub use dialect::aio::openapi;
 pub use listen::{BoundAddress, Listen};

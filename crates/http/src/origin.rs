@@ -23,25 +23,40 @@ pub(crate) fn context(
 }
 
 fn reached_at(headers: &HeaderMap) -> String {
-    let first = |name: &str| {
-        let value = headers.get(name)?.to_str().ok()?;
-        value.split(',').next().map(str::trim)
-    };
-    let protocol = match first("x-forwarded-proto") {
+    format!("{}://{}{}", protocol(headers), host(headers), prefix(headers))
+}
+
+/// `http` or `https`.
+pub(crate) fn protocol(headers: &HeaderMap) -> &'static str {
+    match first(headers, "x-forwarded-proto") {
         Some("https" | "wss") => "https",
         _ => "http",
-    };
-    let host = first("x-forwarded-host")
-        .filter(|host| is_plain(host, ".-_:[]"))
-        .or_else(|| first(header::HOST.as_str()).filter(|host| is_plain(host, ".-_:[]")))
-        .unwrap_or("localhost");
-    let prefix = first("x-forwarded-prefix")
+    }
+}
+
+/// The host the caller asked for.
+pub(crate) fn host(headers: &HeaderMap) -> &str {
+    let plain = |host: &&str| is_plain(host, ".-_:[]");
+    first(headers, "x-forwarded-host")
+        .filter(plain)
+        .or_else(|| first(headers, header::HOST.as_str()).filter(plain))
+        .unwrap_or("localhost")
+}
+
+/// The path a proxy in front took off, without a slash at its end; empty when there is none.
+pub(crate) fn prefix(headers: &HeaderMap) -> &str {
+    first(headers, "x-forwarded-prefix")
         .map(|prefix| prefix.trim_end_matches('/'))
         .filter(|prefix| {
             prefix.starts_with('/') && !prefix.starts_with("//") && is_plain(prefix, "/.-_~%")
         })
-        .unwrap_or_default();
-    format!("{protocol}://{host}{prefix}")
+        .unwrap_or_default()
+}
+
+/// The value the proxy nearest to the caller set.
+fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get(name)?.to_str().ok()?;
+    value.split(',').next().map(str::trim)
 }
 
 fn is_plain(text: &str, besides: &str) -> bool {

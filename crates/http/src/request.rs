@@ -5,28 +5,111 @@
 //! append tickets and routing hints. A body over the limit is never held in memory: it is read on and dropped for a
 //! while, so that the refusal reaches a client that is still sending.
 
-use std::time::Duration;
-
 use atoll_operation::{Error, FieldError, InputShape, Kind};
 use axum::RequestPartsExt;
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::StatusCode;
-use axum::http::header;
 use axum::http::request::Parts;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
 use serde_json::{Map, Value};
-use tokio::time::timeout;
 
+use crate::arrival::Arrival;
 use crate::dialect::Failure;
 use crate::dialect::aio::Alias;
 
-/// How long a client may stay silent in the middle of a body.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
-/// How much of a refused body is read on, and for how long.
-const DRAIN_BYTES: usize = 64 << 20;
-const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
+/// How large a body may be, and what a refusal says about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimit {
+    pub(crate) bytes: u64,
+    /// What `/v1/limits` calls it.
+    pub(crate) name: &'static str,
+    /// What to do instead.
+    pub(crate) advice: &'static str,
+}
+
+impl BodyLimit {
+    /// The refusal of what is over the limit; `what` names it.
+    pub(crate) fn exceeded(self, what: &str) -> Failure {
+        let Self { bytes, name, advice } = self;
+        let message =
+            format!("{what} is over the limit of {bytes} bytes ({name} of /v1/limits); {advice}");
+        Error::new(Kind::TooLarge, "request.too_large", message).into()
+    }
+}
+
+/// The fields of an input as they are gathered.
+#[derive(Clone)]
+pub(crate) struct Fields<'a> {
+    values: Map<String, Value>,
+    shape: &'a InputShape,
+    aliases: &'a [Alias],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(shape: &'a InputShape, aliases: &'a [Alias]) -> Self {
+        Self { values: Map::new(), shape, aliases }
+    }
+
+    /// Adds what the path and the query carry.
+    pub(crate) async fn add_target(&mut self, parts: &mut Parts) -> Result<(), Failure> {
+        let Ok(path) = parts.extract::<RawPathParams>().await else {
+            return Err(Failure::new(
+                StatusCode::BAD_REQUEST,
+                "request.path",
+                "the path holds bytes that are not UTF-8",
+            ));
+        };
+        for (name, text) in &path {
+            self.add(name, self.shape.coerce_text(name, text))?;
+        }
+        let query = parts.uri.query().unwrap_or_default();
+        for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+            self.add_text(&name, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a field that came as text; one the operation does not know is left out.
+    pub(crate) fn add_text(&mut self, name: &str, text: &str) -> Result<(), Failure> {
+        let mut known = self.aliases.iter().filter(|alias| self.shape.declares(alias.field));
+        let meant = if self.shape.declares(name) {
+            Some(name)
+        } else {
+            known.find(|alias| alias.alias == name).map(|alias| alias.field)
+        };
+        match meant {
+            Some(meant) => self.add(name, self.shape.coerce_text(meant, text)),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, name: &str, value: Value) -> Result<(), Failure> {
+        if self.values.get(name).is_some_and(|known| !known.is_null()) {
+            let message =
+                format!("{name} is given twice; give it once, in the path, query or body");
+            return Err(Error::new(Kind::InvalidArgument, "input.twice", message).into());
+        }
+        self.values.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// The input, fields sent under another name under their own; a field sent under its own name wins.
+    pub(crate) fn into_input(self) -> Value {
+        let mut input = self.values;
+        for Alias { alias, field } in self.aliases {
+            let absent = input.get(*field).is_none_or(Value::is_null);
+            if absent
+                && self.shape.declares(field)
+                && !self.shape.declares(alias)
+                && let Some(value) = input.remove(*alias)
+            {
+                input.insert((*field).to_owned(), value);
+            }
+        }
+        Value::Object(input)
+    }
+}
 
 /// The input a request carries for an operation of this shape.
 pub(crate) async fn read_input(
@@ -34,59 +117,18 @@ pub(crate) async fn read_input(
     body: Body,
     shape: &InputShape,
     aliases: &[Alias],
-    body_limit: u64,
+    limit: BodyLimit,
 ) -> Result<Value, Failure> {
-    let bytes = read_body(parts, body, body_limit).await?;
-    let mut input = match parse(&bytes)? {
-        Value::Null => Map::new(),
-        Value::Object(input) => input,
+    let bytes = read_body(Arrival::new(&parts.headers, body), limit).await?;
+    let mut fields = Fields::new(shape, aliases);
+    match parse(&bytes)? {
+        Value::Null => {}
+        Value::Object(values) => fields.values = values,
         // Nothing can be merged into it; the shape names the mistake.
         other => return Ok(other),
-    };
-    let Ok(path) = parts.extract::<RawPathParams>().await else {
-        return Err(Failure::new(
-            StatusCode::BAD_REQUEST,
-            "request.path",
-            "the path holds bytes that are not UTF-8",
-        ));
-    };
-    for (name, text) in &path {
-        add(&mut input, name, shape.coerce_text(name, text))?;
     }
-    let query = parts.uri.query().unwrap_or_default();
-    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
-        let alias = aliases.iter().find(|alias| alias.alias == name);
-        if shape.declares(&name) {
-            add(&mut input, &name, shape.coerce_text(&name, &text))?;
-        } else if let Some(alias) = alias.filter(|alias| shape.declares(alias.field)) {
-            add(&mut input, &name, shape.coerce_text(alias.field, &text))?;
-        }
-    }
-    rename(&mut input, shape, aliases);
-    Ok(Value::Object(input))
-}
-
-fn add(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Failure> {
-    if input.get(name).is_some_and(|known| !known.is_null()) {
-        let message = format!("{name} is given twice; give it once, in the path, query or body");
-        return Err(Error::new(Kind::InvalidArgument, "input.twice", message).into());
-    }
-    input.insert(name.to_owned(), value);
-    Ok(())
-}
-
-/// Gives fields sent under another name their own; a field sent under its own name wins.
-fn rename(input: &mut Map<String, Value>, shape: &InputShape, aliases: &[Alias]) {
-    for Alias { alias, field } in aliases {
-        let absent = input.get(*field).is_none_or(Value::is_null);
-        if absent
-            && shape.declares(field)
-            && !shape.declares(alias)
-            && let Some(value) = input.remove(*alias)
-        {
-            input.insert((*field).to_owned(), value);
-        }
-    }
+    fields.add_target(parts).await?;
+    Ok(fields.into_input())
 }
 
 fn parse(body: &[u8]) -> Result<Value, Failure> {
@@ -101,42 +143,18 @@ fn parse(body: &[u8]) -> Result<Value, Failure> {
     })
 }
 
-async fn read_body(parts: &Parts, mut body: Body, limit: u64) -> Result<Bytes, Failure> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let size = body.size_hint();
-    if size.exact() == Some(0) {
-        return Ok(Bytes::new());
-    }
-    if usize::try_from(size.lower()).is_ok_and(|size| size > limit) {
-        if !parts.headers.contains_key(header::EXPECT) {
-            drain(body).await;
-        }
-        return Err(too_large(limit));
+async fn read_body(mut arrival: Arrival, limit: BodyLimit) -> Result<Bytes, Failure> {
+    let most = usize::try_from(limit.bytes).unwrap_or(usize::MAX);
+    if arrival.announced() > limit.bytes {
+        arrival.drain().await;
+        return Err(limit.exceeded("the body"));
     }
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
-    loop {
-        let Ok(frame) = timeout(BODY_PATIENCE, body.frame()).await else {
-            return Err(Failure::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "request.slow",
-                "the body stopped arriving; send it without pauses",
-            ));
-        };
-        let Some(frame) = frame else { break };
-        let frame = frame.map_err(|error| {
-            Failure::new(
-                StatusCode::BAD_REQUEST,
-                "request.body",
-                format!("the body could not be read: {error}"),
-            )
-        })?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        if first.len() + joined.len() + data.len() > limit {
-            drain(body).await;
-            return Err(too_large(limit));
+    while let Some(data) = arrival.next().await? {
+        if first.len() + joined.len() + data.len() > most {
+            arrival.drain().await;
+            return Err(limit.exceeded("the body"));
         }
         // Most bodies are one frame, which is then not copied.
         if first.is_empty() && joined.is_empty() {
@@ -149,60 +167,20 @@ async fn read_body(parts: &Parts, mut body: Body, limit: u64) -> Result<Bytes, F
     Ok(if joined.is_empty() { first } else { joined.freeze() })
 }
 
-async fn drain(mut body: Body) {
-    let reading = async {
-        let mut left = DRAIN_BYTES;
-        while let Some(Ok(frame)) = body.frame().await {
-            let size = frame.data_ref().map_or(0, Bytes::len);
-            match left.checked_sub(size) {
-                Some(rest) => left = rest,
-                None => break,
-            }
-        }
-    };
-    // Either way the answer follows; a client that still sends after it has been told twice.
-    drop(timeout(DRAIN_PATIENCE, reading).await);
-}
-
-fn too_large(limit: usize) -> Failure {
-    let message = format!(
-        "the body is over the limit of {limit} bytes (request_body_bytes of /v1/limits); send less at a time"
-    );
-    Error::new(Kind::TooLarge, "request.too_large", message).into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::extract::Request;
+    use axum::http::HeaderMap;
     use futures::stream::{self, StreamExt};
     use std::io;
 
-    async fn read(body: Body) -> Result<Bytes, Failure> {
-        read_body(&Request::new(()).into_parts().0, body, 10).await
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_that_stops_arriving_is_given_up() {
-        let first = stream::iter([Ok::<_, io::Error>("{")]);
-        let failure = read(Body::from_stream(first.chain(stream::pending()))).await.unwrap_err();
-        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_body_over_the_limit_is_not_waited_for_for_ever() {
+        let limit = BodyLimit { bytes: 10, name: "some_bytes", advice: "send less" };
         let endless = stream::iter([Ok::<_, io::Error>("12345678901")]).chain(stream::pending());
-        let failure = read(Body::from_stream(endless)).await.unwrap_err();
+        let arrival = Arrival::new(&HeaderMap::new(), Body::from_stream(endless));
+        let failure = read_body(arrival, limit).await.unwrap_err();
         assert_eq!(failure.status, StatusCode::PAYLOAD_TOO_LARGE);
-        let flood = stream::repeat(Bytes::from(vec![b'x'; 1 << 20])).map(Ok::<_, io::Error>);
-        let failure = read(Body::from_stream(flood)).await.unwrap_err();
-        assert_eq!(failure.status, StatusCode::PAYLOAD_TOO_LARGE);
-    }
-
-    #[tokio::test]
-    async fn a_body_that_breaks_off_is_a_bad_request() {
-        let broken = stream::iter([Ok("{"), Err(io::Error::other("gone"))]);
-        let failure = read(Body::from_stream(broken)).await.unwrap_err();
-        assert_eq!(failure.status, StatusCode::BAD_REQUEST);
+        assert!(failure.error.message().contains("10 bytes (some_bytes of /v1/limits)"));
     }
 }

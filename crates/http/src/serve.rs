@@ -17,7 +17,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +25,8 @@ use crate::guard::Guard;
 use crate::listen::{Accepted, Listener};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::transfer::sendfile::take_up;
+use crate::transfer::wire::{Outgoing, Socket, Wire};
 
 /// How long a client may take over the head of a request, the wait for the next one included.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
@@ -94,19 +95,21 @@ async fn finish(shared: &Shared) {
     }
 }
 
-async fn connection<I>(io: I, face: Arc<Face>, shared: Arc<Shared>)
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn connection(socket: impl Socket, face: Arc<Face>, shared: Arc<Shared>) {
+    let outgoing = Outgoing::default();
+    let wire = Wire::new(socket, outgoing.clone());
     let service = service_fn(move |request: Request<Incoming>| {
-        let face = Arc::clone(&face);
-        async move { Ok::<_, Infallible>(face.answer(request.map(Body::new)).await) }
+        let (face, outgoing) = (Arc::clone(&face), outgoing.clone());
+        async move {
+            let response = face.answer(request.map(Body::new)).await;
+            Ok::<_, Infallible>(take_up(response, &outgoing))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_header_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(io), service)
+        .serve_connection(TokioIo::new(wire), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {

@@ -11,6 +11,8 @@ mod input;
 mod openapi;
 mod registry;
 mod spec;
+mod transfer;
+mod window;
 
 pub use context::Context;
 pub use error::{Error, FieldError, Kind};
@@ -19,3 +21,8 @@ pub use input::InputShape;
 pub use openapi::{Accent, Document, Info};
 pub use registry::{Bound, Registry};
 pub use spec::{Declaration, Mcp, Method, SdkName, Shape, Spec};
+pub use transfer::{
+    ByteStream, Content, Download, Fetch, FileSource, Incoming, Late, Receive, Source, Upload,
+    Version,
+};
+pub use window::{Open, Upstream, Window};

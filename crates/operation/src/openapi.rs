@@ -12,7 +12,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use self::schema::{inline, is_null, name_of, prune, tidy_input, tidy_output};
+use self::schema::{allow_null, inline, is_null, name_of, prune, tidy_input, tidy_output};
 use crate::spec::{Declaration, Method, Shape, Spec};
 
 /// Where the document keeps its named schemas.
@@ -111,6 +111,8 @@ struct Writer<'a> {
     outputs: SchemaGenerator,
     components: Map<String, Value>,
     conflicts: BTreeSet<String>,
+    /// Schemas that are inputs themselves, not parts of one.
+    input_names: BTreeSet<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -127,12 +129,16 @@ impl<'a> Writer<'a> {
             outputs: settings().for_serialize().into_generator(),
             components: Map::new(),
             conflicts: BTreeSet::new(),
+            input_names: BTreeSet::new(),
         }
     }
 
     fn finish(mut self) -> (Map<String, Value>, BTreeSet<String>) {
         for (name, mut schema) in self.inputs.take_definitions(true) {
             tidy_input(&mut schema);
+            if self.input_names.contains(&name) {
+                allow_null(&mut schema);
+            }
             self.add(name, schema);
         }
         for (name, mut schema) in self.outputs.take_definitions(true) {
@@ -168,6 +174,8 @@ impl<'a> Writer<'a> {
         let reference = (declaration.input)(&mut self.inputs).to_value();
         let mut input = inline(&reference, self.inputs.definitions());
         tidy_input(&mut input);
+        allow_null(&mut input);
+        self.input_names.extend(name_of(&reference).map(str::to_owned));
         let documentation = input["description"].as_str().unwrap_or_default().to_owned();
         let (summary, description) = split_documentation(&documentation);
         let mut operation = json!({
@@ -182,7 +190,7 @@ impl<'a> Writer<'a> {
             operation["x-fern-sdk-group-name"] = json!(sdk.group);
             operation["x-fern-sdk-method-name"] = json!(sdk.method);
         }
-        let (parameters, body) = split_input(spec, &reference, &input);
+        let (parameters, body) = split_input(declaration, &reference, &input);
         let takes_input = !parameters.is_empty() || body.is_some();
         if !parameters.is_empty() {
             operation["parameters"] = Value::Array(parameters);
@@ -211,6 +219,24 @@ impl<'a> Writer<'a> {
             responses.insert(
                 "426".to_owned(),
                 answer_of("The request did not ask for a WebSocket.", &upgrade),
+            );
+        } else if declaration.spec.shape == Shape::Window {
+            responses.insert(
+                "200".to_owned(),
+                json!({"description": "What the server behind it answers, here and below."}),
+            );
+        } else if declaration.spec.shape == Shape::Download {
+            let bytes = json!({"schema": {"type": "string", "format": "binary"}});
+            let content: Map<String, Value> = declaration
+                .media_types
+                .iter()
+                .map(|media_type| ((*media_type).to_owned(), bytes.clone()))
+                .collect();
+            responses
+                .insert("200".to_owned(), json!({"description": "The bytes.", "content": content}));
+            responses.insert(
+                "206".to_owned(),
+                json!({"description": "The part asked for with `Range`.", "content": content}),
             );
         } else {
             let data = (declaration.output)(&mut self.outputs).to_value();
@@ -260,7 +286,12 @@ fn split_documentation(documentation: &str) -> (String, String) {
 }
 
 /// Path and query parameters, and the JSON body that carries the rest.
-fn split_input(spec: &Spec, reference: &Value, input: &Value) -> (Vec<Value>, Option<Value>) {
+fn split_input(
+    declaration: &Declaration,
+    reference: &Value,
+    input: &Value,
+) -> (Vec<Value>, Option<Value>) {
+    let spec = &declaration.spec;
     let in_query = matches!(spec.method, Method::Get | Method::Delete);
     let empty = Map::new();
     let properties = input["properties"].as_object().unwrap_or(&empty);
@@ -270,16 +301,19 @@ fn split_input(spec: &Spec, reference: &Value, input: &Value) -> (Vec<Value>, Op
     let mut parameters = Vec::new();
     let mut rest = Map::new();
     for (name, property) in properties {
-        if in_path(name) || in_query {
+        if in_path(name) || in_query || spec.query.contains(&name.as_str()) {
             parameters.push(parameter(name, property, in_path(name), required.contains(&**name)));
         } else {
             rest.insert(name.clone(), property.clone());
         }
     }
-    if in_query || rest.is_empty() {
+    if in_query || (rest.is_empty() && spec.shape != Shape::Upload) {
         return (parameters, None);
     }
-    let needed: Vec<_> = required.iter().filter(|name| !in_path(name)).collect();
+    let needed: Vec<_> = required.iter().filter(|name| rest.contains_key(**name)).collect();
+    if spec.shape == Shape::Upload {
+        return (parameters, Some(form(rest, &needed, declaration.file_required)));
+    }
     let schema = if rest.len() == properties.len() && name_of(reference).is_some() {
         reference.clone()
     } else {
@@ -294,6 +328,20 @@ fn split_input(spec: &Spec, reference: &Value, input: &Value) -> (Vec<Value>, Op
         "content": {"application/json": {"schema": schema}},
     });
     (parameters, Some(body))
+}
+
+/// The body of an upload: a form whose file comes last, so that a server knows where it goes when it arrives.
+fn form(mut fields: Map<String, Value>, needed: &[&&str], file_required: bool) -> Value {
+    let file = json!({"type": "string", "format": "binary", "description": "The file."});
+    fields.insert("file".to_owned(), file);
+    let mut schema = json!({"type": "object", "properties": fields});
+    let needed = needed.iter().map(|name| **name).chain(file_required.then_some("file"));
+    let needed: Vec<_> = needed.collect();
+    let required = !needed.is_empty();
+    if required {
+        schema["required"] = json!(needed);
+    }
+    json!({"required": required, "content": {"multipart/form-data": {"schema": schema}}})
 }
 
 fn parameter(name: &str, property: &Value, in_path: bool, required: bool) -> Value {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -14,6 +15,8 @@ use crate::error::{Error, FieldError};
 use crate::handle::{Conversation, Converse, Handle, Operation, Stream, Streaming};
 use crate::input::InputShape;
 use crate::spec::{Declaration, Spec};
+use crate::transfer::{Content, Download, Fetch, Incoming, Late, Receive, Upload};
+use crate::window::{Open, Upstream, Window};
 
 type Call = Box<dyn Fn(Context, Value) -> BoxFuture<'static, Result<Value, Error>> + Send + Sync>;
 type CallStream =
@@ -28,6 +31,21 @@ type CallConverse = Box<
         + Sync,
 >;
 
+type CallReceive = Box<
+    dyn Fn(
+            Context,
+            Option<Value>,
+            BoxFuture<'static, Result<Value, Error>>,
+            Option<Incoming>,
+        ) -> BoxFuture<'static, Result<Value, Error>>
+        + Send
+        + Sync,
+>;
+type CallFetch =
+    Box<dyn Fn(Context, Value) -> BoxFuture<'static, Result<Content, Error>> + Send + Sync>;
+type CallOpen =
+    Box<dyn Fn(Context, Value) -> BoxFuture<'static, Result<Upstream, Error>> + Send + Sync>;
+
 /// Every operation this program carries out.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -38,10 +56,13 @@ pub struct Registry {
 /// A declared operation with its implementation, types erased.
 pub struct Bound {
     declaration: Declaration,
-    shape: InputShape,
+    shape: Arc<InputShape>,
     call: Option<Call>,
     stream: Option<CallStream>,
     converse: Option<CallConverse>,
+    receive: Option<CallReceive>,
+    fetch: Option<CallFetch>,
+    open: Option<CallOpen>,
 }
 
 impl Registry {
@@ -56,9 +77,7 @@ impl Registry {
             let service = Arc::clone(&service);
             Box::pin(async move {
                 let input = read::<O>(input)?;
-                let output = service.handle(&cx, input).await?;
-                serde_json::to_value(output)
-                    .map_err(|error| Error::internal("the result could not be written", error))
+                write(service.handle(&cx, input).await?)
             })
         }));
         self
@@ -106,16 +125,65 @@ impl Registry {
         self
     }
 
+    /// Binds an upload to the service that takes it.
+    ///
+    /// # Panics
+    /// When the id is bound already.
+    pub fn bind_upload<U: Upload, H: Receive<U>>(&mut self, service: &Arc<H>) -> &mut Self {
+        let service = Arc::clone(service);
+        let bound = self.insert(Declaration::of_upload::<U>());
+        bound.receive = Some(Box::new(move |cx, early, all, file| {
+            let service = Arc::clone(&service);
+            Box::pin(async move {
+                let early = early.map(read::<U>).transpose()?;
+                let all = Box::pin(async move { read::<U>(all.await?) });
+                write(service.receive(&cx, Late::new(early, all), file).await?)
+            })
+        }));
+        self
+    }
+
+    /// Binds a download to the service that opens it.
+    ///
+    /// # Panics
+    /// When the id is bound already.
+    pub fn bind_download<D: Download, H: Fetch<D>>(&mut self, service: &Arc<H>) -> &mut Self {
+        let service = Arc::clone(service);
+        let bound = self.insert(Declaration::of_download::<D>());
+        bound.fetch = Some(Box::new(move |cx, input| {
+            let service = Arc::clone(&service);
+            Box::pin(async move { service.fetch(&cx, read::<D>(input)?).await })
+        }));
+        self
+    }
+
+    /// Binds a window to the service that knows the server behind it.
+    ///
+    /// # Panics
+    /// When the id is bound already.
+    pub fn bind_window<W: Window, H: Open<W>>(&mut self, service: &Arc<H>) -> &mut Self {
+        let service = Arc::clone(service);
+        let bound = self.insert(Declaration::of_window::<W>());
+        bound.open = Some(Box::new(move |cx, input| {
+            let service = Arc::clone(&service);
+            Box::pin(async move { service.open(&cx, read::<W>(input)?).await })
+        }));
+        self
+    }
+
     fn insert(&mut self, declaration: Declaration) -> &mut Bound {
         let position = self.operations.len();
         let taken = self.positions.insert(declaration.spec.id, position);
         assert!(taken.is_none(), "operation {} is bound twice", declaration.spec.id);
         self.operations.push(Bound {
-            shape: InputShape::of(&declaration),
+            shape: Arc::new(InputShape::of(&declaration)),
             declaration,
             call: None,
             stream: None,
             converse: None,
+            receive: None,
+            fetch: None,
+            open: None,
         });
         &mut self.operations[position]
     }
@@ -183,6 +251,43 @@ impl Bound {
         converse(cx, input, up).await
     }
 
+    /// Takes an upload: the input as far as it came before the file, the whole of it once the file has been taken, and
+    /// the file. An early part that is wrong is refused at once; one that only lacks fields waits for them.
+    pub async fn receive(
+        &self,
+        cx: Context,
+        early: Value,
+        all: BoxFuture<'static, Result<Value, Error>>,
+        file: Option<Incoming>,
+    ) -> Result<Value, Error> {
+        let receive = self.receive.as_ref().ok_or_else(|| self.wrong_shape())?;
+        let early = match self.shape.check(early) {
+            Ok(early) => Some(early),
+            Err(error) if error.fields().iter().all(|field| field.rule == "missing") => None,
+            Err(error) => return Err(error),
+        };
+        if file.is_none() && self.declaration.file_required {
+            return Err(Error::field("file", "missing", "is required: send it as a form's part"));
+        }
+        let shape = Arc::clone(&self.shape);
+        let all = Box::pin(async move { shape.check(all.await?) });
+        receive(cx, early, all, file).await
+    }
+
+    /// Checks the input and opens what shall be sent.
+    pub async fn fetch(&self, cx: Context, input: Value) -> Result<Content, Error> {
+        let input = self.shape.check(input)?;
+        let fetch = self.fetch.as_ref().ok_or_else(|| self.wrong_shape())?;
+        fetch(cx, input).await
+    }
+
+    /// Checks the input and says where the server behind a window is.
+    pub async fn open(&self, cx: Context, input: Value) -> Result<Upstream, Error> {
+        let input = self.shape.check(input)?;
+        let open = self.open.as_ref().ok_or_else(|| self.wrong_shape())?;
+        open(cx, input).await
+    }
+
     fn wrong_shape(&self) -> Error {
         Error::new(
             crate::Kind::Unsupported,
@@ -198,6 +303,12 @@ impl fmt::Debug for Bound {
     }
 }
 
+/// Writes a typed output.
+fn write<T: Serialize>(output: T) -> Result<Value, Error> {
+    serde_json::to_value(output)
+        .map_err(|error| Error::internal("the result could not be written", error))
+}
+
 /// Reads a typed input; a mistake names the field.
 fn read<T: DeserializeOwned>(input: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(input).map_err(|error| {
@@ -209,4 +320,90 @@ fn read<T: DeserializeOwned>(input: Value) -> Result<T, Error> {
             rule: "type",
         }])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ByteStream, Kind};
+    use futures::FutureExt;
+    use futures::stream;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Keep {
+        place: String,
+        #[serde(default)]
+        copies: u64,
+    }
+
+    impl Upload for Keep {
+        type Output = String;
+        const SPEC: Spec = Spec::upload("shelf_keep", "/v1/keep", "shelf:write");
+        const FILE_REQUIRED: bool = true;
+    }
+
+    struct Shelf;
+
+    impl Receive<Keep> for Shelf {
+        async fn receive(
+            &self,
+            _: &Context,
+            input: Late<Keep>,
+            file: Option<Incoming>,
+        ) -> Result<String, Error> {
+            let early = input.early().is_some();
+            let mut bytes = 0;
+            let mut stream = file.map(|file| file.bytes).into_iter().collect::<Vec<_>>();
+            while let Some(Ok(part)) = stream[0].next().await {
+                bytes += part.len();
+            }
+            let input = input.all().await?;
+            Ok(format!("{bytes} bytes in {}, early: {early}", input.place))
+        }
+    }
+
+    fn keep(early: Value, all: Value, file: Option<Incoming>) -> Result<Value, Error> {
+        let mut registry = Registry::default();
+        registry.bind_upload::<Keep, _>(&Arc::new(Shelf));
+        let bound = registry.get("shelf_keep").unwrap();
+        let all = Box::pin(async move { Ok(all) });
+        bound
+            .receive(Context::new("r"), early, all, file)
+            .now_or_never()
+            .expect("nothing here waits")
+    }
+
+    fn file() -> Incoming {
+        let bytes: ByteStream = stream::iter([Ok("abc".into()), Ok("de".into())]).boxed();
+        Incoming { filename: None, bytes }
+    }
+
+    #[test]
+    fn an_upload_knows_its_input_before_the_file_or_after_it() {
+        let whole = json!({"place": "here"});
+        let kept = keep(whole.clone(), whole.clone(), Some(file())).unwrap();
+        assert_eq!(kept, "5 bytes in here, early: true");
+        let kept = keep(json!({}), whole, Some(file())).unwrap();
+        assert_eq!(kept, "5 bytes in here, early: false");
+    }
+
+    #[test]
+    fn a_wrong_field_refuses_an_upload_before_its_file_is_taken() {
+        let wrong = json!({"copies": "many"});
+        let error = keep(wrong, json!({"place": "here"}), Some(file())).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidInput);
+        assert!(error.message().contains("copies"), "{error}");
+    }
+
+    #[test]
+    fn what_an_upload_lacks_is_named() {
+        let error = keep(json!({}), json!({}), Some(file())).unwrap_err();
+        assert!(error.message().contains("place"), "{error}");
+        let whole = json!({"place": "here"});
+        let error = keep(whole.clone(), whole, None).unwrap_err();
+        assert!(error.message().contains("file"), "{error}");
+    }
 }

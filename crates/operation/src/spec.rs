@@ -3,6 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::handle::{Conversation, Operation};
+use crate::transfer::{Download, Upload};
+use crate::window::Window;
 
 /// HTTP method of an operation's REST route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,6 +65,12 @@ pub enum Shape {
     Streaming,
     /// Messages both ways over a WebSocket.
     Conversation,
+    /// One input with a file of any size, one output.
+    Upload,
+    /// One input, bytes of any size.
+    Download,
+    /// Every request below a path, passed on to another server.
+    Window,
 }
 
 /// An operation's identity. The id is the OpenAPI operationId, the MCP tool name, the CLI verb and the metric label.
@@ -84,6 +92,10 @@ pub struct Spec {
     pub errors: &'static [&'static str],
     /// How data is exchanged.
     pub shape: Shape,
+    /// Fields that documents show in the query although the rest is in the body.
+    pub query: &'static [&'static str],
+    /// Whether its JSON body may be as large as the content of a file.
+    pub large_body: bool,
 }
 
 impl Spec {
@@ -102,6 +114,8 @@ impl Spec {
             mcp: Mcp::Hidden,
             errors: &[],
             shape: Shape::Unary,
+            query: &[],
+            large_body: false,
         }
     }
 
@@ -115,9 +129,35 @@ impl Spec {
         Self::new(id, Method::Post, path, scope)
     }
 
+    /// A `PATCH` operation.
+    pub const fn patch(id: &'static str, path: &'static str, scope: &'static str) -> Self {
+        Self::new(id, Method::Patch, path, scope)
+    }
+
     /// A `DELETE` operation.
     pub const fn delete(id: &'static str, path: &'static str, scope: &'static str) -> Self {
         Self::new(id, Method::Delete, path, scope)
+    }
+
+    /// A `POST` operation that receives a file.
+    pub const fn upload(id: &'static str, path: &'static str, scope: &'static str) -> Self {
+        let mut spec = Self::new(id, Method::Post, path, scope);
+        spec.shape = Shape::Upload;
+        spec
+    }
+
+    /// A `GET` operation that sends bytes.
+    pub const fn download(id: &'static str, path: &'static str, scope: &'static str) -> Self {
+        let mut spec = Self::new(id, Method::Get, path, scope);
+        spec.shape = Shape::Download;
+        spec
+    }
+
+    /// A path below which another server answers.
+    pub const fn window(id: &'static str, path: &'static str, scope: &'static str) -> Self {
+        let mut spec = Self::new(id, Method::Get, path, scope);
+        spec.shape = Shape::Window;
+        spec
     }
 
     /// A WebSocket.
@@ -148,6 +188,20 @@ impl Spec {
         self
     }
 
+    /// Shows these fields in the query.
+    #[must_use]
+    pub const fn query(mut self, fields: &'static [&'static str]) -> Self {
+        self.query = fields;
+        self
+    }
+
+    /// Lets its JSON body be as large as the content of a file.
+    #[must_use]
+    pub const fn large_body(mut self) -> Self {
+        self.large_body = true;
+        self
+    }
+
     /// Says that a caller may ask for a stream of events instead of one answer.
     #[must_use]
     pub const fn streaming(mut self) -> Self {
@@ -169,22 +223,46 @@ pub struct Declaration {
     pub output: SchemaOf,
     /// Schema of a message from the caller; only for conversations.
     pub message: Option<SchemaOf>,
+    /// Media types of the bytes sent; only for downloads.
+    pub media_types: &'static [&'static str],
+    /// Whether a call without a file is refused; only for uploads.
+    pub file_required: bool,
 }
 
 impl Declaration {
     /// The declaration of an operation.
     pub const fn of<O: Operation>() -> Self {
-        Self { spec: O::SPEC, input: schema_of::<O>, output: schema_of::<O::Output>, message: None }
+        Self::new(O::SPEC, schema_of::<O>, schema_of::<O::Output>)
+    }
+
+    /// The declaration of an upload.
+    pub const fn of_upload<U: Upload>() -> Self {
+        let mut declaration = Self::new(U::SPEC, schema_of::<U>, schema_of::<U::Output>);
+        declaration.file_required = U::FILE_REQUIRED;
+        declaration
+    }
+
+    /// The declaration of a download.
+    pub const fn of_download<D: Download>() -> Self {
+        let mut declaration = Self::new(D::SPEC, schema_of::<D>, schema_of::<()>);
+        declaration.media_types = D::MEDIA_TYPES;
+        declaration
+    }
+
+    /// The declaration of a window.
+    pub const fn of_window<W: Window>() -> Self {
+        Self::new(W::SPEC, schema_of::<W>, schema_of::<()>)
     }
 
     /// The declaration of a conversation.
     pub const fn of_conversation<C: Conversation>() -> Self {
-        Self {
-            spec: C::SPEC,
-            input: schema_of::<C>,
-            output: schema_of::<C::Down>,
-            message: Some(schema_of::<C::Up>),
-        }
+        let mut declaration = Self::new(C::SPEC, schema_of::<C>, schema_of::<C::Down>);
+        declaration.message = Some(schema_of::<C::Up>);
+        declaration
+    }
+
+    const fn new(spec: Spec, input: SchemaOf, output: SchemaOf) -> Self {
+        Self { spec, input, output, message: None, media_types: &[], file_required: false }
     }
 }
 

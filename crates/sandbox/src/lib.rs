@@ -1,12 +1,15 @@
 //! What a sandbox can do. Each module implements one group of operations; no module calls another, none knows HTTP.
 
 pub mod bash;
+pub mod code;
 pub mod environment;
+pub mod file;
 pub mod foundation;
 pub mod programs;
 pub mod sandbox;
 pub mod shell;
 pub mod system;
+pub mod window;
 
 mod clock;
 mod session;
@@ -14,4 +17,4 @@ mod session;
 pub use environment::Environment;
 pub use foundation::Foundation;
 pub use programs::Programs;
-pub use sandbox::Sandbox;
+pub use sandbox::{Choices, Sandbox};

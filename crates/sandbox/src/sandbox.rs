@@ -6,19 +6,52 @@ use atoll_api::bash::{
     AttachBash, CloseBashSession, CreateBashSession, ExecBash, KillBash, ListBashSessions,
     ReadBashOutput, WriteBash,
 };
+use atoll_api::code::{ExecuteCode, GetCodeInfo};
+use atoll_api::file::{
+    AppendFile, CopyPath, CreateTempFile, CreateWatch, DeletePath, DownloadArchive, DownloadFile,
+    ExtractArchive, FileExists, FindFiles, FollowWatch, GetHomeDirectory, GetTempDirectory,
+    GlobFiles, GrepFiles, ListPath, ListWatches, MakeDirectory, MovePath, PollWatch, ReadFile,
+    ReplaceInFile, ResolvePath, SearchInFile, StatPath, StopWatch, StrReplaceEditor, UploadFile,
+    WaitForFile, WriteFile,
+};
+use atoll_api::jupyter::{
+    CreateJupyterSession, DeleteJupyterSession, DeleteJupyterSessions, ExecuteJupyter,
+    GetJupyterInfo, ListJupyterSessions,
+};
+use atoll_api::nodejs::{
+    CreateNodeSession, DeleteNodeSession, ExecuteNode, GetNodeInfo, GetNodeSession,
+    ListNodeSessions, UpdateNodeSession,
+};
 use atoll_api::shell::{
     AttachShell, CloseAllShells, CloseShell, CreateShell, ExecShell, GetShellStats, GetTerminalUrl,
     KillShell, ListShells, UpdateShell, ViewShell, WaitShell, WriteShell,
 };
 use atoll_api::system::{GetLimits, GetSandbox, ListNodePackages, ListPythonPackages, Ping};
+use atoll_api::window::OpenLab;
 use atoll_operation::Registry;
 use atoll_process::Spawner;
 
 use crate::bash::Bashes;
+use crate::code::jupyter::{JupyterSettings, Jupyters};
+use crate::code::nodejs::Nodes;
+use crate::code::unified::Codes;
+use crate::file::{Files, Watches};
 use crate::foundation::Foundation;
 use crate::programs::Programs;
 use crate::shell::Shells;
 use crate::system::Systems;
+use crate::window::Lab;
+
+/// What the operator chose.
+#[derive(Debug, Clone, Default)]
+pub struct Choices {
+    /// Keep a Python kernel started.
+    pub warm_kernel: bool,
+    /// The Python whose kernel is the default.
+    pub python_version: Option<String>,
+    /// Offer no JupyterLab.
+    pub disable_jupyter_lab: bool,
+}
 
 /// A sandbox's capabilities.
 #[derive(Debug)]
@@ -27,6 +60,16 @@ pub struct Sandbox {
     pub shells: Arc<Shells>,
     /// Bash sessions.
     pub bashes: Arc<Bashes>,
+    /// Files.
+    pub files: Arc<Files>,
+    /// Watchers of files.
+    pub watches: Arc<Watches>,
+    /// Jupyter kernels.
+    pub jupyters: Arc<Jupyters>,
+    /// Node.js.
+    pub nodes: Arc<Nodes>,
+    codes: Arc<Codes>,
+    lab: Arc<Lab>,
     /// What the sandbox is.
     pub systems: Arc<Systems>,
     programs: Programs,
@@ -34,10 +77,25 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Builds them without starting any program. Needs a tokio runtime.
-    pub fn new(foundation: Foundation, spawner: Spawner) -> Self {
+    pub fn new(foundation: Foundation, spawner: Spawner, choices: Choices) -> Self {
         let systems = Systems::new(&foundation);
         let programs = Programs::new(foundation, spawner);
-        Self { shells: Shells::new(&programs), bashes: Bashes::new(&programs), systems, programs }
+        let settings =
+            JupyterSettings { warm: choices.warm_kernel, python_version: choices.python_version };
+        let jupyters = Jupyters::new(&programs, settings);
+        let nodes = Nodes::new(&programs);
+        Self {
+            shells: Shells::new(&programs),
+            bashes: Bashes::new(&programs),
+            files: Files::new(&programs),
+            watches: Watches::new(&programs),
+            codes: Codes::new(&programs, &jupyters, &nodes),
+            jupyters,
+            nodes,
+            lab: Lab::new(&programs, !choices.disable_jupyter_lab),
+            systems,
+            programs,
+        }
     }
 
     /// Binds every operation to the capability that carries it out.
@@ -73,12 +131,82 @@ impl Sandbox {
             .bind::<CreateBashSession, _>(&self.bashes)
             .bind::<CloseBashSession, _>(&self.bashes)
             .bind_conversation::<AttachBash, _>(&self.bashes);
+        self.bind_files(registry);
+        self.bind_code(registry);
+    }
+
+    fn bind_code(&self, registry: &mut Registry) {
+        registry
+            .bind::<ExecuteJupyter, _>(&self.jupyters)
+            .bind_stream::<ExecuteJupyter, _>(&self.jupyters)
+            .bind::<GetJupyterInfo, _>(&self.jupyters)
+            .bind::<ListJupyterSessions, _>(&self.jupyters)
+            .bind::<CreateJupyterSession, _>(&self.jupyters)
+            .bind::<DeleteJupyterSession, _>(&self.jupyters)
+            .bind::<DeleteJupyterSessions, _>(&self.jupyters);
+        registry
+            .bind::<ExecuteNode, _>(&self.nodes)
+            .bind_stream::<ExecuteNode, _>(&self.nodes)
+            .bind::<GetNodeInfo, _>(&self.nodes)
+            .bind::<CreateNodeSession, _>(&self.nodes)
+            .bind::<ListNodeSessions, _>(&self.nodes)
+            .bind::<GetNodeSession, _>(&self.nodes)
+            .bind::<UpdateNodeSession, _>(&self.nodes)
+            .bind::<DeleteNodeSession, _>(&self.nodes);
+        registry
+            .bind::<ExecuteCode, _>(&self.codes)
+            .bind_stream::<ExecuteCode, _>(&self.codes)
+            .bind::<GetCodeInfo, _>(&self.codes)
+            .bind_window::<OpenLab, _>(&self.lab);
+    }
+
+    fn bind_files(&self, registry: &mut Registry) {
+        registry
+            .bind::<ReadFile, _>(&self.files)
+            .bind::<WriteFile, _>(&self.files)
+            .bind::<AppendFile, _>(&self.files)
+            .bind::<ReplaceInFile, _>(&self.files)
+            .bind::<SearchInFile, _>(&self.files)
+            .bind::<CreateTempFile, _>(&self.files)
+            .bind::<FindFiles, _>(&self.files)
+            .bind::<GrepFiles, _>(&self.files)
+            .bind::<GlobFiles, _>(&self.files)
+            .bind_upload::<UploadFile, _>(&self.files)
+            .bind_download::<DownloadFile, _>(&self.files)
+            .bind_download::<DownloadArchive, _>(&self.files)
+            .bind_upload::<ExtractArchive, _>(&self.files)
+            .bind::<ListPath, _>(&self.files)
+            .bind::<StatPath, _>(&self.files)
+            .bind::<FileExists, _>(&self.files)
+            .bind::<ResolvePath, _>(&self.files)
+            .bind::<MakeDirectory, _>(&self.files)
+            .bind::<DeletePath, _>(&self.files)
+            .bind::<MovePath, _>(&self.files)
+            .bind::<CopyPath, _>(&self.files)
+            .bind::<GetTempDirectory, _>(&self.files)
+            .bind::<GetHomeDirectory, _>(&self.files)
+            .bind::<StrReplaceEditor, _>(&self.files);
+        registry
+            .bind::<ListWatches, _>(&self.watches)
+            .bind::<CreateWatch, _>(&self.watches)
+            .bind::<FollowWatch, _>(&self.watches)
+            .bind_stream::<FollowWatch, _>(&self.watches)
+            .bind::<PollWatch, _>(&self.watches)
+            .bind::<WaitForFile, _>(&self.watches)
+            .bind::<StopWatch, _>(&self.watches);
     }
 
     /// Ends every session with all its processes, then waits for the tasks that served them: they end because the
     /// foundation's `stop` is cancelled, which the caller has done.
     pub async fn stop(self) {
-        tokio::join!(self.shells.close_all(), self.bashes.close_all());
+        self.watches.close_all();
+        tokio::join!(
+            self.shells.close_all(),
+            self.bashes.close_all(),
+            self.jupyters.close_all(),
+            self.nodes.close_all(),
+            self.lab.close(),
+        );
         let tasks = self.programs.tasks();
         tasks.close();
         tasks.wait().await;

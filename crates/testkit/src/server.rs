@@ -90,7 +90,7 @@ impl ServerBuilder {
         let child = command
             .args(words)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", search_path())
             .env("HOME", &home)
             .envs(self.environment)
             .current_dir(&home)
@@ -187,6 +187,15 @@ impl Server {
         self.signal(Signal::TERM);
         self.ended(LONG).await
     }
+}
+
+/// The machine's own, after the Python that a sandbox has for the code it runs, where that was installed.
+fn search_path() -> OsString {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/sandbox-python/bin");
+    let mut path = own.into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
 }
 
 impl Drop for Server {

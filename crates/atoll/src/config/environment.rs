@@ -16,10 +16,11 @@ use crate::account::Account;
 pub(crate) const LIMIT_PREFIX: &str = "ATOLL_LIMIT_";
 
 /// Limits that have a name of their own in existing deployments.
-const KNOWN_LIMITS: [(&str, &str); 3] = [
+const KNOWN_LIMITS: [(&str, &str); 4] = [
     ("MAX_SHELL_SESSIONS", "shell_sessions"),
     ("MAX_BASH_SESSIONS", "bash_sessions"),
     ("BASH_SESSION_TIMEOUT", "bash_idle_seconds"),
+    ("AIO_FILE_WATCH_MAX_WATCHERS", "file_watchers"),
 ];
 
 /// The server's environment.
@@ -78,6 +79,8 @@ impl Variables {
             allow_hosts: self.list("ATOLL_ALLOW_HOSTS"),
             allow_origins: self.list("ATOLL_ALLOW_ORIGINS"),
             pass_env: self.list("ATOLL_PASS_ENV"),
+            warm_kernel: self.switch("ATOLL_WARM_KERNEL")?,
+            disable_jupyter: self.switch("DISABLE_JUPYTER")?,
             limits: self.limits()?,
         })
     }
@@ -119,6 +122,18 @@ impl Variables {
         T::from_str(value.trim(), true)
             .map(Some)
             .map_err(|_| wrong(name, value, format!("write one of {}", allowed.join(", "))))
+    }
+
+    /// A switch, in the words people use for one.
+    fn switch(&self, name: &str) -> Result<Option<bool>, ConfigError> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        match value.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(Some(true)),
+            "false" | "0" | "no" | "off" => Ok(Some(false)),
+            _ => Err(wrong(name, value, "write true or false".to_owned())),
+        }
     }
 
     /// A list separated by commas.

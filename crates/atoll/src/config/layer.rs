@@ -23,6 +23,8 @@ pub(crate) struct Layer {
     pub(crate) allow_hosts: Option<Vec<String>>,
     pub(crate) allow_origins: Option<Vec<String>>,
     pub(crate) pass_env: Option<Vec<String>>,
+    pub(crate) warm_kernel: Option<bool>,
+    pub(crate) disable_jupyter: Option<bool>,
     /// By name, checked when the limits are put together.
     #[serde(default)]
     pub(crate) limits: BTreeMap<String, u64>,
@@ -44,6 +46,8 @@ impl Layer {
             allow_hosts: self.allow_hosts.or(below.allow_hosts),
             allow_origins: self.allow_origins.or(below.allow_origins),
             pass_env: self.pass_env.or(below.pass_env),
+            warm_kernel: self.warm_kernel.or(below.warm_kernel),
+            disable_jupyter: self.disable_jupyter.or(below.disable_jupyter),
             limits,
         }
     }

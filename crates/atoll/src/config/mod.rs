@@ -45,6 +45,10 @@ pub(crate) struct Config {
     pub(crate) allow_origins: Vec<String>,
     /// Variables of the server's environment that commands get to see, by name or pattern (`MY_*`).
     pub(crate) pass_env: Vec<String>,
+    /// Whether a Python kernel is kept started, so that the first execution need not wait for one.
+    pub(crate) warm_kernel: bool,
+    /// Whether JupyterLab is left out.
+    pub(crate) disable_jupyter: bool,
     /// Every bound the server keeps to.
     pub(crate) limits: Limits,
 }
@@ -143,6 +147,8 @@ impl Config {
             allow_hosts: given.allow_hosts.unwrap_or_default(),
             allow_origins: given.allow_origins.unwrap_or_default(),
             pass_env: given.pass_env.unwrap_or_default(),
+            warm_kernel: given.warm_kernel.unwrap_or_default(),
+            disable_jupyter: given.disable_jupyter.unwrap_or_default(),
             limits: layer::limits(&given.limits),
         })
     }

@@ -12,6 +12,7 @@ use super::environment::LIMIT_PREFIX;
 const PLACES: &[(&str, &str, &str)] = &[
     ("allow_hosts", "--allow-host", "ATOLL_ALLOW_HOSTS"),
     ("allow_origins", "--allow-origin", "ATOLL_ALLOW_ORIGINS"),
+    ("disable_jupyter", "--disable-jupyter", "DISABLE_JUPYTER"),
     ("home", "--home", "ATOLL_HOME"),
     ("listen", "--listen", "ATOLL_LISTEN, PUBLIC_PORT"),
     ("log_dir", "--log-dir", "LOG_DIR"),
@@ -19,6 +20,7 @@ const PLACES: &[(&str, &str, &str)] = &[
     ("log_level", "--log-level", "ATOLL_LOG_LEVEL"),
     ("pass_env", "--pass-env", "ATOLL_PASS_ENV"),
     ("runtime_dir", "--runtime-dir", "ATOLL_RUNTIME_DIR"),
+    ("warm_kernel", "--warm-kernel", "ATOLL_WARM_KERNEL"),
     ("workspace", "--workspace", "WORKSPACE"),
 ];
 

@@ -159,6 +159,16 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
+fn switches_are_read_in_the_words_people_use() {
+    for (word, on) in [("true", true), ("1", true), ("Yes", true), ("off", false), ("", false)] {
+        let config = resolve(Layer::default(), &[("DISABLE_JUPYTER", word)], "").unwrap();
+        assert_eq!(config.disable_jupyter, on, "{word}");
+    }
+    let error = resolve(Layer::default(), &[("ATOLL_WARM_KERNEL", "perhaps")], "").unwrap_err();
+    assert!(error.contains("ATOLL_WARM_KERNEL=\"perhaps\"") && error.contains("true or false"));
+}
+
+#[test]
 fn paths_in_a_file_are_meant_from_where_it_lies() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("atoll.toml");
@@ -193,5 +203,5 @@ fn every_printed_setting_has_a_comment_and_every_place_is_named() {
         let flag = places.starts_with("# Flag --") && places.contains(", environment ");
         assert!(flag || places.starts_with("# Environment ATOLL_LIMIT_"), "{line}: {places}");
     }
-    assert_eq!(settings, 10 + layer::known_limits().len());
+    assert_eq!(settings, 12 + layer::known_limits().len());
 }

@@ -3,11 +3,15 @@
 mod background;
 mod endurance;
 mod exec;
+mod file;
 mod output;
 mod parallel;
+mod search;
 mod session;
 mod start;
 mod terminal;
+mod transfer;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +37,10 @@ pub(crate) const CONTESTS: &[(&str, Contest)] = &[
     ("terminal", terminal::run),
     ("output", output::run),
     ("background", background::run),
+    ("file", file::run),
+    ("search", search::run),
+    ("transfer", transfer::run),
+    ("watch", watch::run),
 ];
 
 /// What is measured, and how thoroughly.

@@ -7,6 +7,8 @@
 mod document;
 mod envelope;
 
+use serde_json::{Map, Value, json};
+
 pub use document::openapi;
 pub(crate) use envelope::{failure, success};
 
@@ -28,11 +30,25 @@ const SHELL: &[Alias] =
 const BASH: &[Alias] =
     &[alias("id", "session_id"), alias("cmd", "command"), alias("cwd", "exec_dir")];
 
+/// Operations on one file call it `file`, the others `path`; agents mix them up.
+const FILE: &[Alias] = &[
+    alias("path", "file"),
+    alias("file", "path"),
+    alias("file_path", "file"),
+    alias("file_path", "path"),
+    alias("old_text", "old_str"),
+    alias("new_text", "new_str"),
+    alias("since", "cursor"),
+    alias("pattern", "glob"),
+    alias("pattern", "regex"),
+];
+
 /// The other names an operation's fields go by. A name counts only where the field exists and was not sent itself.
 pub(crate) fn aliases(operation: &str) -> &'static [Alias] {
     match operation.split('_').next() {
         Some("shell") => SHELL,
         Some("bash") => BASH,
+        Some("file") => FILE,
         _ => &[],
     }
 }
@@ -41,8 +57,35 @@ pub(crate) fn aliases(operation: &str) -> &'static [Alias] {
 fn message(operation: &str) -> &'static str {
     match operation {
         "sandbox_get_context" => "Environment information retrieved",
+        "file_read" => "File read successfully",
+        "file_write" | "file_append" => "File written successfully",
         _ => "Operation successful",
     }
+}
+
+/// Operations whose result lies in `data` and beside it: published examples read it in both places.
+fn echoes(operation: &str) -> bool {
+    operation.starts_with("file_watch_")
+}
+
+/// What goes with a file system's refusal so that clients which know only the successful result can read it: an
+/// answer with status 200 whose `data` has the fields such a result must have. `None` for operations that refuse with
+/// a status.
+fn refusal_fields(operation: &str, refusal: &Map<String, Value>) -> Option<Value> {
+    let path = refusal.get("path").cloned().unwrap_or_default();
+    let message = refusal.get("message").cloned().unwrap_or_default();
+    Some(match operation {
+        "file_read" => json!({"file": path, "content": ""}),
+        "file_write" | "file_replace" | "file_search" => json!({"file": path}),
+        "file_find" => json!({"files": []}),
+        "file_glob" | "file_grep" => json!({"pattern": ""}),
+        "file_list" => {
+            json!({"files": [], "total_count": 0, "directory_count": 0, "file_count": 0})
+        }
+        "file_upload" => json!({"file_path": path, "file_size": 0, "success": false}),
+        "file_str_replace_editor" => json!({"output": "", "prev_exist": false, "error": message}),
+        _ => return None,
+    })
 }
 
 /// A result whose fields lie beside `data` instead of in it, as clients of this family expect.

@@ -2,10 +2,12 @@
 
 use atoll_api::system::GetSandbox;
 use atoll_client::{Client, ClientError};
-use futures::StreamExt;
+use bytes::Bytes;
+use futures::{StreamExt, stream};
 use tokio::time::timeout;
 
 use crate::fake::{Echo, Fail, Heard, Lookup, Remove, Said, Talk};
+use crate::store::{Give, Take, sum};
 use crate::support::{DEADLINE, Options, Server, start, start_with};
 
 fn client(server: &Server) -> Client {
@@ -58,6 +60,49 @@ async fn streams_are_read_event_by_event() {
     assert_eq!(error.error_code(), Some("test.missing"));
 }
 
+async fn transfer(client: Client) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a \"b\"\\c.bin").to_str().unwrap().to_owned();
+    let content: Vec<u8> = (0_u32..).flat_map(u32::to_le_bytes).take(3_000_001).collect();
+    let input = || Take { path: Some("p\r\n--é".to_owned()), times: Some(2) };
+    let name = "a \"b\"\\c.bin";
+    let pieces: Vec<_> = content.chunks(100_000).map(Bytes::copy_from_slice).map(Ok).collect();
+    let whole = client.upload(input(), name, content.clone()).await.unwrap();
+    let pieces = client.upload(input(), name, stream::iter(pieces).boxed()).await.unwrap();
+    assert_eq!(whole, pieces);
+    assert_eq!((whole.bytes, whole.sum), (Some(3_000_001), sum(&content, 0)));
+    assert_eq!((whole.early, whole.times), (input().path, Some(2)));
+    assert_eq!(whole.filename.as_deref(), Some(name));
+    let refused = Take { path: Some("refused".to_owned()), times: None };
+    let error = client.upload(refused, name, vec![0; 5 << 20]).await.unwrap_err();
+    assert_eq!((error.status(), error.error_code()), (Some(409), Some("test.refused")));
+
+    std::fs::write(&path, &content).unwrap();
+    let give = |what: &str| Give { what: what.to_owned(), path: path.clone(), checks: 0 };
+    let file = client.download(give("file")).await.unwrap();
+    assert_eq!((file.status(), file.length()), (200, Some(3_000_001)));
+    let disposition = file.header("Content-Disposition").unwrap();
+    assert!(disposition.contains("filename*=UTF-8''a%20%22b%22%5Cc.bin"), "{disposition}");
+    let received: Vec<Bytes> = file.map(Result::unwrap).collect().await;
+    assert!(received.concat() == content);
+    let ranged = client.clone().with_header("Range", "bytes=3000000-").unwrap();
+    let part = ranged.download(give("file")).await.unwrap();
+    assert_eq!((part.status(), part.length()), (206, Some(1)));
+    let error = ranged.download(give("nothing")).await.map(drop);
+    assert!(error.is_ok(), "a stream has no parts");
+    let broken = client.download(give("broken")).await.unwrap();
+    assert!(broken.collect::<Vec<_>>().await.pop().unwrap().is_err(), "it does not end well");
+    let missing = Give { path: "/nowhere".to_owned(), ..give("file") };
+    let error = client.download(missing).await.unwrap_err();
+    assert_eq!((error.status(), error.error_code()), (Some(404), Some("test.missing")));
+}
+
+#[tokio::test]
+async fn files_are_sent_and_received_piece_by_piece() {
+    let server = start().await;
+    transfer(client(&server)).await;
+}
+
 async fn converse(client: Client) {
     let mut talk = client.converse(Talk { mode: "echo".to_owned() }).await.unwrap();
     talk.send(&Said { say: "hello".to_owned() }).await.unwrap();
@@ -88,6 +133,7 @@ async fn everything_works_over_a_unix_socket() {
     .await;
     let client = client(&server);
     client.call(Remove { name: "x".to_owned() }).await.unwrap();
+    transfer(client.clone()).await;
     converse(client).await;
     server.stop.cancel();
     timeout(DEADLINE, &mut server.serving).await.expect("it stops").unwrap().unwrap();

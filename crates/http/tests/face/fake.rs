@@ -94,6 +94,17 @@ impl Operation for Wait {
     const SPEC: Spec = Spec::post("test_wait", "/v1/wait", "test:write");
 }
 
+/// Measure a text that may be as large as a file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Measure {
+    text: String,
+}
+
+impl Operation for Measure {
+    type Output = usize;
+    const SPEC: Spec = Spec::post("test_measure", "/v1/measure", "test:write").large_body();
+}
+
 /// Show how bash fields arrived.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BashProbe {
@@ -235,6 +246,12 @@ impl Handle<Wait> for Fake {
     }
 }
 
+impl Handle<Measure> for Fake {
+    async fn handle(&self, _: &Context, input: Measure) -> Result<usize, Error> {
+        Ok(input.text.len())
+    }
+}
+
 impl Handle<BashProbe> for Fake {
     async fn handle(&self, _: &Context, input: BashProbe) -> Result<Value, Error> {
         Ok(json!([input.session_id, input.command, input.exec_dir]))
@@ -319,6 +336,7 @@ pub(crate) fn registry(fake: &Arc<Fake>) -> Registry {
         .bind::<Fail, _>(fake)
         .bind_stream::<Fail, _>(fake)
         .bind::<Wait, _>(fake)
+        .bind::<Measure, _>(fake)
         .bind::<BashProbe, _>(fake)
         .bind::<ShellProbe, _>(fake)
         .bind_conversation::<Talk, _>(fake);

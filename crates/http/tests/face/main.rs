@@ -8,12 +8,15 @@
 )]
 
 mod client;
+mod downloads;
 mod fake;
 mod guard;
 mod log;
 mod pages;
 mod requests;
 mod stop;
+mod store;
 mod streams;
 mod support;
+mod uploads;
 mod websockets;

@@ -209,6 +209,22 @@ async fn a_body_over_the_limit_is_refused_with_or_without_its_length() {
 }
 
 #[tokio::test]
+async fn an_operation_that_carries_files_has_a_limit_of_its_own() {
+    let mut options = Options::default();
+    (options.limits.request_body_bytes, options.limits.large_body_bytes) = (1000, 5000);
+    let server = start_with(options).await;
+    let body = |length| format!("{{\"text\":\"{}\"}}", "x".repeat(length));
+    assert_eq!(server.post("/v1/echo", &body(2000)).await.status, 413);
+    assert_eq!(server.post("/v1/measure", &body(2000)).await.json()["data"], 2000);
+    let answer = server.post("/v1/measure", &body(6000)).await;
+    assert_eq!((answer.status, &answer.json()["error_code"]), (413, &json!("request.too_large")));
+    let message = answer.json()["message"].to_string();
+    for word in ["5000", "large_body_bytes", "/v1/file/upload"] {
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_in_many_pieces_is_put_together() {
     let server = start().await;
     let head = "POST /v1/echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atoll_api::system::Limits;
 use atoll_http::{BoundAddress, Gauge, Listen, Settings, serve};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Fake, registry};
+use crate::store::{self, Store};
 
 /// Far longer than anything here takes.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
@@ -22,6 +23,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 pub(crate) struct Server {
     pub(crate) address: BoundAddress,
     pub(crate) fake: Arc<Fake>,
+    pub(crate) store: Arc<Store>,
     pub(crate) stop: CancellationToken,
     pub(crate) serving: JoinHandle<std::io::Result<()>>,
 }
@@ -48,7 +50,9 @@ pub(crate) async fn start() -> Server {
 }
 
 pub(crate) async fn start_with(options: Options) -> Server {
-    let fake = Arc::new(Fake::default());
+    let (fake, store) = (Arc::new(Fake::default()), Arc::new(Store::default()));
+    let mut registry = registry(&fake);
+    store::bind(&mut registry, &store);
     let (ready, bound) = oneshot::channel();
     let settings = Settings {
         listen: options.listen,
@@ -64,9 +68,9 @@ pub(crate) async fn start_with(options: Options) -> Server {
         ready: Some(ready),
     };
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(serve(registry(&fake), settings, stop.clone()));
+    let serving = tokio::spawn(serve(registry, settings, stop.clone()));
     let address = bound.await.expect("the server listens");
-    Server { address, fake, stop, serving }
+    Server { address, fake, store, stop, serving }
 }
 
 impl Drop for Server {
@@ -80,10 +84,18 @@ impl Drop for Server {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
+    /// As text, empty when it is none.
     pub(crate) body: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Answer {
+    fn new(head: &[u8], bytes: Vec<u8>) -> Self {
+        let head = String::from_utf8(head.to_vec()).unwrap();
+        let body = String::from_utf8(bytes.clone()).unwrap_or_default();
+        Self { status: head[9..12].parse().unwrap(), head, body, bytes }
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -119,13 +131,8 @@ impl Server {
         let mut bytes = Vec::new();
         let read = timeout(DEADLINE, stream.read_to_end(&mut bytes)).await;
         read.expect("the server answers").unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
-        Answer {
-            status: head[9..12].parse().unwrap(),
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
+        let (head, rest) = split(&bytes).expect("an answer has a head");
+        Answer::new(head, rest.to_vec())
     }
 
     pub(crate) async fn send(
@@ -180,4 +187,58 @@ pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     };
     assert!(timeout(DEADLINE, reading).await.is_ok(), "no {wanted:?}");
     String::from_utf8_lossy(&seen).into_owned()
+}
+
+/// The head of an answer and what follows it, once the head is complete.
+fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    Some((&bytes[..end], &bytes[end + 4..]))
+}
+
+/// The answers of one connection, one after the other.
+pub(crate) struct Answers<S> {
+    stream: S,
+    buffer: Vec<u8>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Answers<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self { stream, buffer: Vec::new() }
+    }
+
+    pub(crate) async fn send(&mut self, request: impl AsRef<[u8]>) {
+        self.stream.write_all(request.as_ref()).await.unwrap();
+    }
+
+    /// The next answer, whose length is known from its head.
+    pub(crate) async fn next(&mut self) -> Answer {
+        let head = self.next_head().await;
+        let length = head.header("content-length").map_or(0, |length| length.parse().unwrap());
+        while self.buffer.len() < length {
+            self.more().await;
+        }
+        let rest = self.buffer.split_off(length);
+        let bytes = std::mem::replace(&mut self.buffer, rest);
+        Answer::new(head.head.as_bytes(), bytes)
+    }
+
+    /// The next answer, which has no body whatever its head says.
+    pub(crate) async fn next_head(&mut self) -> Answer {
+        loop {
+            if let Some((head, rest)) = split(&self.buffer) {
+                let answer = Answer::new(head, Vec::new());
+                self.buffer = rest.to_vec();
+                return answer;
+            }
+            self.more().await;
+        }
+    }
+
+    async fn more(&mut self) {
+        let mut piece = vec![0; 64 << 10];
+        let read = timeout(DEADLINE, self.stream.read(&mut piece)).await;
+        let count = read.expect("the server answers").unwrap();
+        assert!(count > 0, "the connection ended after {} bytes", self.buffer.len());
+        self.buffer.extend_from_slice(&piece[..count]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::COMPONENTS;
 
@@ -31,6 +31,30 @@ pub(super) fn tidy_input(schema: &mut Value) {
         }
     });
     tidy_output(schema);
+}
+
+/// An input's optional fields may be null, which is the same as absent: clients send it so.
+pub(super) fn allow_null(input: &mut Value) {
+    let required = input.get("required").cloned().unwrap_or_default();
+    let is_required =
+        |name: &str| required.as_array().is_some_and(|names| names.iter().any(|each| each == name));
+    let properties = input.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let Some(property) = property.as_object_mut().filter(|_| !is_required(name)) else {
+            continue;
+        };
+        if let Some(Value::String(only)) = property.get("type") {
+            let both = json!([only, "null"]);
+            property.insert("type".to_owned(), both);
+        } else if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+            if !choices.iter().any(is_null) {
+                choices.push(json!({"type": "null"}));
+            }
+        } else if let Some(reference) = property.remove("$ref") {
+            let either = json!([{"$ref": reference}, {"type": "null"}]);
+            property.insert("anyOf".to_owned(), either);
+        }
+    }
 }
 
 /// Makes a schema plain for readers and generators of clients.

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::{Conversation, Operation};
+use crate::{Conversation, Download, Operation, Upload};
 
 struct Plain;
 
@@ -247,4 +247,53 @@ fn a_conversation_shows_its_messages() {
     assert_eq!(talk["x-websocket"]["up"]["$ref"], "#/components/schemas/Said");
     assert!(talk["responses"]["101"].is_object() && talk["responses"]["426"].is_object());
     assert_eq!(talk["parameters"][0]["name"], "topic");
+}
+
+/// Send a letter.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Send {
+    /// Who it is for.
+    #[serde(default)]
+    to: Option<String>,
+}
+
+impl Upload for Send {
+    type Output = Said;
+    const SPEC: Spec = Spec::upload("post_send", "/v1/send", "post:write");
+    const FILE_REQUIRED: bool = true;
+}
+
+/// Fetch a letter.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Collect {
+    /// Which one.
+    number: u64,
+}
+
+impl Download for Collect {
+    const SPEC: Spec = Spec::download("post_collect", "/v1/letter", "post:read");
+    const MEDIA_TYPES: &'static [&'static str] = &["text/plain", "image/png"];
+}
+
+#[test]
+fn an_upload_takes_a_form_whose_file_comes_last() {
+    let document = build(&[Declaration::of_upload::<Send>()]).into_value();
+    let send = &document["paths"]["/v1/send"]["post"];
+    let form = &send["requestBody"]["content"]["multipart/form-data"]["schema"];
+    let fields: Vec<_> = form["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["to", "file"]);
+    assert_eq!(form["properties"]["file"]["format"], "binary");
+    assert_eq!(form["required"], json!(["file"]));
+    assert!(send["responses"]["200"]["content"]["application/json"].is_object());
+}
+
+#[test]
+fn a_download_answers_with_bytes_whole_or_in_part() {
+    let document = build(&[Declaration::of_download::<Collect>()]).into_value();
+    let collect = &document["paths"]["/v1/letter"]["get"];
+    assert_eq!(collect["parameters"][0]["name"], "number");
+    for status in ["200", "206"] {
+        let content = collect["responses"][status]["content"].as_object().unwrap();
+        assert_eq!(content.keys().collect::<Vec<_>>(), ["text/plain", "image/png"]);
+    }
 }

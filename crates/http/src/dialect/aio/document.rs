@@ -1,9 +1,11 @@
 //! The envelope in OpenAPI, with the schema names that let Fern regenerate the same SDKs.
 
+use atoll_api::file::FileOperationError;
 use atoll_operation::{Accent, Declaration, Document, Info, Spec};
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::hoist;
+use super::{echoes, hoist, refusal_fields};
 
 const DESCRIPTION: &str = "A computer for an agent: shells, commands and what they print.\n\n\
     Every answer has the same envelope: `success`, `message`, `data`, `hint`, `code`. A failure keeps it, whatever its \
@@ -42,12 +44,20 @@ impl Accent for Enveloped {
         let Some(data) = data else {
             return ("Response".to_owned(), envelope(&json!({}), &Map::new()));
         };
-        let Some(hoist) = hoist(spec.id) else {
-            return (answer_name(spec, data), envelope(data, &Map::new()));
-        };
         let result = reference(data).and_then(|name| definitions.get(name));
         let properties = result.and_then(|result| result["properties"].as_object());
         let mut beside = properties.cloned().unwrap_or_default();
+        let name = answer_name(spec, data);
+        let Some(hoist) = hoist(spec.id) else {
+            if refusal_fields(spec.id, &Map::new()).is_some() {
+                let name = reference(data).unwrap_or_default();
+                let either = json!({"anyOf": [data, refer("FileOperationError")]});
+                let name = format!("Response_Union_{name}__FileOperationError__");
+                return (name, envelope(&either, &Map::new()));
+            }
+            beside.retain(|_, _| echoes(spec.id));
+            return (name, envelope(data, &beside));
+        };
         let data = beside.remove(hoist.data).unwrap_or_default();
         (hoist.schema.to_owned(), envelope(&data, &beside))
     }
@@ -90,10 +100,20 @@ impl Accent for Enveloped {
                 "type": {"type": "string", "description": "The rule it breaks."},
             },
         });
-        [("ValidationError", mistake), ("InputError", same_mistake)]
-            .into_iter()
-            .map(|(name, schema)| (name.to_owned(), schema))
-            .collect()
+        let refusal = SchemaSettings::draft2020_12()
+            .with(|settings| settings.meta_schema = None)
+            .for_serialize()
+            .into_generator()
+            .into_root_schema_for::<FileOperationError>()
+            .to_value();
+        [
+            ("ValidationError", mistake),
+            ("InputError", same_mistake),
+            ("FileOperationError", refusal),
+        ]
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect()
     }
 }
 
@@ -156,7 +176,10 @@ fn failed() -> Value {
                 "type": "string",
                 "description": "What failed, with what, and what to do.",
             },
-            "data": {"type": "null", "description": "Nothing."},
+            "data": {
+                "anyOf": [refer("FileOperationError"), {"type": "null"}],
+                "description": "What a file system refused, where one did.",
+            },
             "hint": {"type": ["string", "null"], "description": "Advice for an agent."},
             "code": {"type": "integer", "description": "The HTTP status; never 0."},
             "error_code": {

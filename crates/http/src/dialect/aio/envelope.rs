@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{hoist, message};
+use super::{echoes, hoist, message, refusal_fields};
 use crate::dialect::Failure;
 
 /// The answer to an operation that was carried out.
@@ -17,6 +17,10 @@ pub(crate) fn success(spec: &Spec, result: Value, hint: Option<&str>) -> Respons
         (Some(hoist), Value::Object(mut fields)) => {
             let data = fields.remove(hoist.data).unwrap_or_default();
             (data, fields)
+        }
+        (None, Value::Object(fields)) if echoes(spec.id) => {
+            let beside = fields.clone();
+            (Value::Object(fields), beside)
         }
         (_, result) => (result, Map::new()),
     };
@@ -41,6 +45,12 @@ pub(crate) fn failure(failure: &Failure, spec: Option<&Spec>) -> Response {
     if let Some(details) = error.details() {
         beside.insert("details".to_owned(), details.clone());
     }
+    let refusal = error.details().and_then(Value::as_object);
+    let refusal = refusal.filter(|details| details.contains_key("error_type"));
+    let (data, answered) = match (refusal, spec) {
+        (Some(refusal), Some(spec)) => refused_by_the_file_system(spec, refusal, *status),
+        _ => (Value::Null, *status),
+    };
     if *status == StatusCode::UNPROCESSABLE_ENTITY {
         let fields = error.fields().iter();
         let (detail, errors) = fields.map(|field| report(field, spec)).unzip();
@@ -48,16 +58,32 @@ pub(crate) fn failure(failure: &Failure, spec: Option<&Spec>) -> Response {
         beside.insert("errors".to_owned(), Value::Array(errors));
     }
     respond(
-        *status,
+        answered,
         &Envelope {
             success: false,
             message: error.message(),
-            data: &Value::Null,
+            data: &data,
             hint: error.hint(),
             code: status.as_u16(),
             beside: &beside,
         },
     )
+}
+
+/// What a file system refused is the answer's `data`; to most operations on files it is an answer like any other.
+fn refused_by_the_file_system(
+    spec: &Spec,
+    refusal: &Map<String, Value>,
+    status: StatusCode,
+) -> (Value, StatusCode) {
+    let mut data = refusal.clone();
+    match refusal_fields(spec.id, refusal) {
+        Some(Value::Object(fields)) => {
+            data.extend(fields);
+            (Value::Object(data), StatusCode::OK)
+        }
+        _ => (Value::Object(data), status),
+    }
 }
 
 /// A mistake in one field: as the published document has it, and as its servers were seen to answer.

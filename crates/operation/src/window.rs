@@ -1,0 +1,34 @@
+//! Windows on other servers: a path below which every request is passed on to a program of the sandbox.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::spec::Spec;
+
+/// A path below which another server answers. The implementing type is its input, which is empty.
+pub trait Window: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+    /// How it is addressed: the path without what comes below it.
+    const SPEC: Spec;
+}
+
+/// Knows the server behind a window.
+pub trait Open<W: Window>: Send + Sync + 'static {
+    /// Says where the server is, once it answers: it may have to be started for this request.
+    fn open(&self, cx: &Context, input: W) -> impl Future<Output = Result<Upstream, Error>> + Send;
+}
+
+/// A server behind a window. It is asked for the path as it came, and knows that path as its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Upstream {
+    /// It listens on a unix socket.
+    Unix(PathBuf),
+    /// It listens on a TCP address.
+    Tcp(SocketAddr),
+}
