@@ -11,7 +11,7 @@ from agent_sandbox import Sandbox
 from agent_sandbox.core.api_error import ApiError
 from server import Server
 from shells import Shell, extension, lines
-from waiting import Gate
+from waiting import Gate, Marker
 
 
 def test_exec_without_an_id_creates_a_session(client: Sandbox) -> None:
@@ -208,8 +208,10 @@ def test_write_can_leave_enter_to_the_caller(shell: Shell) -> None:
     assert "got [two parts]" in shell.view().output
 
 
-def test_write_passes_control_characters_as_keys(shell: Shell) -> None:
-    shell.start("sleep 86400")
+def test_write_passes_control_characters_as_keys(shell: Shell, marker: Marker) -> None:
+    shell.start(marker.command)
+    # A key pressed while bash is still starting the program is lost, there as in any terminal.
+    marker.wait_until_running()
     shell.type("\x03", press_enter=False)
 
     assert shell.wait() == "completed"

@@ -1,7 +1,7 @@
 //! The Jupyter sessions, the kernels they run, and how both are found.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use atoll_kernel::{
@@ -33,8 +33,8 @@ pub struct Jupyters {
     pub(super) catalogue: Arc<Catalogue>,
     pub(super) host: Arc<Host>,
     preferred: Option<String>,
-    /// Held while a session is made, so that two calls never make one id twice.
-    making: Arc<tokio::sync::Mutex<()>>,
+    /// Held while a session is found or made, so that none is made twice or ended between being found and being used.
+    making: Arc<Mutex<()>>,
 }
 
 /// A session that was asked for.
@@ -149,29 +149,57 @@ impl Jupyters {
     ) -> Result<Asked, Error> {
         let id = chosen_id("session_id", id)?;
         let kernel = kernel.map(String::as_str).filter(|name| !name.is_empty());
-        let _making = self.making.lock().await;
-        if let Some(entry) = id.as_ref().and_then(|id| self.table.get(id)) {
-            let hold = entry.session.0.hold();
-            let runs = entry.session.0.spec();
-            if let Some(name) = kernel.filter(|name| !name.eq_ignore_ascii_case(&runs.name))
-                && !self.kernel(Some(name)).await?.is_same_kernel(runs)
-            {
-                return Err(other_kernel(&entry.id, &runs.name, name));
-            }
-            return Ok(Asked { entry, hold, is_new: false });
+        let existing = {
+            let _making = self.making();
+            self.existing(id.as_deref())
+        };
+        if let Some(asked) = existing {
+            return self.check_kernel(asked, kernel).await;
         }
         self.table.check_room()?;
+        // Looked for without holding anybody up: it may take a while.
         let spec = Arc::new(self.kernel(kernel).await?);
         let directory = directory.unwrap_or(&self.programs.foundation().workspace).to_owned();
-        let session = Arc::new(Session::new(&self.host, spec, directory));
+        let asked = {
+            let _making = self.making();
+            match self.existing(id.as_deref()) {
+                Some(asked) => asked,
+                None => self.make(id, Session::new(&self.host, spec, directory))?,
+            }
+        };
+        if asked.is_new { Ok(asked) } else { self.check_kernel(asked, kernel).await }
+    }
+
+    fn existing(&self, id: Option<&str>) -> Option<Asked> {
+        let entry = self.table.get(id?)?;
+        let hold = entry.session.0.hold();
+        Some(Asked { entry, hold, is_new: false })
+    }
+
+    fn make(&self, id: Option<String>, session: Session) -> Result<Asked, Error> {
         let hold = session.0.hold();
         let made_up = id.is_none();
         let id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
-        let (entry, evicted) = self.table.insert(id, made_up, session)?;
+        let (entry, evicted) = self.table.insert(id, made_up, Arc::new(session))?;
         if let Some(evicted) = evicted {
             self.programs.tasks().spawn(async move { evicted.session.close().await });
         }
         Ok(Asked { entry, hold, is_new: true })
+    }
+
+    /// Refuses a session that runs another kernel than the one asked for.
+    async fn check_kernel(&self, asked: Asked, kernel: Option<&str>) -> Result<Asked, Error> {
+        let runs = asked.entry.session.0.spec();
+        if let Some(name) = kernel.filter(|name| !name.eq_ignore_ascii_case(&runs.name))
+            && !self.kernel(Some(name)).await?.is_same_kernel(runs)
+        {
+            return Err(other_kernel(&asked.entry.id, &runs.name, name));
+        }
+        Ok(asked)
+    }
+
+    fn making(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a session out that is of no use to anybody.
