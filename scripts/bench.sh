@@ -60,6 +60,7 @@ tables="$(mktemp)"
 trap 'rm -f "$tables"' EXIT
 code=0
 "${alone[@]}" "$target/release/atoll-bench" --atoll "$target/release/atoll" --peers "$tools/bench" \
+    --python "$tools/sandbox-python/bin" \
     --markdown "$tables" "$@" || code=$?
 
 if [[ $# == 0 && $code == 0 ]]; then

@@ -43,7 +43,7 @@ install_npm_peers() {
     printf '%s' "$wanted" >"$packages/.stamp"
 }
 
-cp "$pins/terminado_server.py" "$bench/"
+cp "$pins/terminado_server.py" "$pins/jupyter_floor.py" "$bench/"
 "$repository/scripts/setup-system.sh" bench
 install_python_peers || {
     rm -rf "$bench/venv"

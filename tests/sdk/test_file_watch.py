@@ -100,6 +100,22 @@ def test_every_change_is_an_event(watch: MakeWatch, folder: Path) -> None:
     assert made.poll(since=0)["data"]["events"] == made.events
 
 
+def test_what_the_api_writes_is_told_by_the_names_it_was_written_to(
+    client: Sandbox, watch: MakeWatch, folder: Path
+) -> None:
+    make_tree(folder, {"known": "old", "uploaded": "old"})
+    made = watch(folder, debounce=50)
+
+    client.file.write_file(file=str(folder / "known"), content="new")
+    client.file.write_file(file=str(folder / "new"), content="new")
+    client.file.upload_file(file=("uploaded", b"new"), path=str(folder / "uploaded"))
+    client.file.upload_file(file=("other", b"new"), path=str(folder / "other"))
+    made.wait_for(folder / "other")
+
+    told = [(event["relative_path"], event["type"]) for event in made.events]
+    assert told == [("known", "write"), ("new", "create"), ("uploaded", "write"), ("other", "create")]
+
+
 def test_a_move_in_appears_and_a_move_out_vanishes(watch: MakeWatch, folder: Path) -> None:
     make_tree(folder, {"inside/leaving": "", "outside/coming": ""})
     made = watch(folder / "inside", debounce=50)

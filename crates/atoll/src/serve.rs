@@ -193,7 +193,13 @@ fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
     let figure = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let (shells, bashes) = (Arc::clone(&sandbox.shells), Arc::clone(&sandbox.bashes));
     let (jupyters, nodes) = (Arc::clone(&sandbox.jupyters), Arc::clone(&sandbox.nodes));
+    let kernels = Arc::clone(&jupyters);
     vec![
+        Gauge {
+            name: "atoll_jupyter_kernels_ready",
+            help: "Jupyter kernels that stand ready for a session to come.",
+            read: Box::new(move || figure(usize::from(kernels.is_warm()))),
+        },
         Gauge {
             name: "atoll_shell_sessions",
             help: "Shell sessions that exist.",

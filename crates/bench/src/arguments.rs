@@ -1,4 +1,4 @@
-//! The command line: `atoll-bench --atoll PATH --peers DIR [--quick] [--markdown FILE] [CONTEST…]`.
+//! The command line: `atoll-bench --atoll PATH --peers DIR [--python DIR] [--quick] [--markdown FILE] [CONTEST…]`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,10 +7,11 @@ use crate::Failure;
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
-usage: atoll-bench --atoll PATH [--peers DIRECTORY] [--quick] [--markdown FILE] [CONTEST...]
+usage: atoll-bench --atoll PATH [--peers DIRECTORY] [--python DIRECTORY] [--quick] [--markdown FILE] [CONTEST...]
 
   --atoll PATH       the server to measure, best a release build
   --peers DIRECTORY  where scripts/setup-bench.sh installed the peers; without it they are left out
+  --python DIRECTORY where the python lies that has a Jupyter kernel; programs are looked for there first
   --quick            few samples and small amounts: a look, not a measurement
   --markdown FILE    also write the tables to this file as Markdown
   CONTEST            run only these:";
@@ -20,6 +21,7 @@ usage: atoll-bench --atoll PATH [--peers DIRECTORY] [--quick] [--markdown FILE] 
 pub(crate) struct Arguments {
     pub(crate) atoll: PathBuf,
     pub(crate) peers: Option<PathBuf>,
+    pub(crate) python: Option<PathBuf>,
     pub(crate) quick: bool,
     pub(crate) markdown: Option<PathBuf>,
     pub(crate) contests: Vec<String>,
@@ -41,6 +43,7 @@ impl Arguments {
             match &*text {
                 "--atoll" => arguments.atoll = value()?,
                 "--peers" => arguments.peers = Some(value()?),
+                "--python" => arguments.python = Some(value()?),
                 "--markdown" => arguments.markdown = Some(value()?),
                 "--quick" => arguments.quick = true,
                 "--help" | "-h" => arguments.help = true,

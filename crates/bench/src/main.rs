@@ -40,6 +40,7 @@ fn main() -> ExitCode {
     let setting = Setting {
         atoll: Launch::atoll(&arguments.atoll),
         peers: arguments.peers.clone().unwrap_or_default(),
+        python: arguments.python.clone(),
         quick: arguments.quick,
     };
     let (reports, failures) = run(&setting, &arguments.contests);

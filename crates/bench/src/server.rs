@@ -37,6 +37,8 @@ pub(crate) struct Launch {
     prefix: Vec<OsString>,
     /// Answered with 200 once the server works.
     health: &'static str,
+    /// Where programs are looked for before anywhere else.
+    programs: Option<PathBuf>,
 }
 
 impl Launch {
@@ -50,6 +52,7 @@ impl Launch {
                 vec!["--listen".into(), listen.into(), "--runtime-dir".into(), home.into()]
             },
             health: "/health",
+            programs: None,
         }
     }
 
@@ -63,6 +66,7 @@ impl Launch {
             prefix: ["server", "--no-token", "--no-telemetry", "--port"].map(OsString::from).into(),
             arguments: |port, _| vec![port.to_string().into()],
             health: "/v1/health",
+            programs: None,
         }
     }
 
@@ -75,6 +79,7 @@ impl Launch {
             prefix: prefix.map(OsString::from).into(),
             arguments: |port, _| vec![port.to_string().into()],
             health: "/is_alive",
+            programs: None,
         }
     }
 
@@ -85,6 +90,7 @@ impl Launch {
             prefix: vec![peers.join("terminado_server.py").into_os_string()],
             arguments: |port, _| vec![port.to_string().into()],
             health: "/health",
+            programs: None,
         }
     }
 
@@ -110,7 +116,20 @@ impl Launch {
                     .into()
             },
             health: "/health",
+            programs: None,
         }
+    }
+
+    /// The same with another argument.
+    pub(crate) fn with(mut self, argument: &str) -> Self {
+        self.prefix.push(argument.into());
+        self
+    }
+
+    /// The same, finding programs in this directory first.
+    pub(crate) fn finding_programs_in(mut self, directory: &Path) -> Self {
+        self.programs = Some(directory.to_owned());
+        self
     }
 
     /// Starts the server; it has answered a health request when this returns.
@@ -126,6 +145,9 @@ impl Launch {
         command.args(&self.prefix).args((self.arguments)(port, &home));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         in_clean_environment(&mut command, &home);
+        if let Some(directory) = &self.programs {
+            command.env("PATH", format!("{}:{SEARCH_PATH}", directory.display()));
+        }
         let began = Instant::now();
         let child =
             command.spawn().map_err(|error| format!("{}: {error}", self.program.display()))?;
@@ -196,7 +218,7 @@ pub(crate) fn authorised_post(path: &str, body: &serde_json::Value) -> Request {
     Request::post(path, ("x-api-key", TOKEN), body)
 }
 
-fn authorised_get(path: &str) -> Request {
+pub(crate) fn authorised_get(path: &str) -> Request {
     Request::get(path, ("x-api-key", TOKEN))
 }
 

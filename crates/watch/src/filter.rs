@@ -9,6 +9,7 @@ use std::path::Path;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::{Error, PatternList};
+use crate::watcher::Unfinished;
 
 /// Patterns one list may hold: matching costs memory and time for each.
 const MOST_PATTERNS: usize = 256;
@@ -20,6 +21,7 @@ const LONGEST_PATTERN: usize = 1024;
 pub(crate) struct Filter {
     exclude: Patterns,
     include: Option<Patterns>,
+    unfinished: Unfinished,
 }
 
 #[derive(Debug)]
@@ -30,18 +32,29 @@ struct Patterns {
 
 impl Filter {
     /// `root` is taken off patterns that begin with it.
-    pub(crate) fn new(root: &Path, exclude: &[String], include: &[String]) -> Result<Self, Error> {
+    pub(crate) fn new(
+        root: &Path,
+        exclude: &[String],
+        include: &[String],
+        unfinished: Unfinished,
+    ) -> Result<Self, Error> {
         Ok(Self {
             exclude: Patterns::new(root, PatternList::Exclude, exclude)?,
             include: (!include.is_empty())
                 .then(|| Patterns::new(root, PatternList::Include, include))
                 .transpose()?,
+            unfinished,
         })
     }
 
     /// Whether a file is left out, and everything below it.
     pub(crate) fn excludes(&self, relative: &Path) -> bool {
-        self.exclude.matches(relative)
+        begins(relative, self.unfinished.any) || self.exclude.matches(relative)
+    }
+
+    /// Whether a file is about to take another one's place.
+    pub(crate) fn replaces(&self, relative: &Path) -> bool {
+        begins(relative, self.unfinished.replacing)
     }
 
     /// Whether a file that is not left out is told of.
@@ -58,6 +71,10 @@ impl Filter {
     pub(crate) fn depends_on_place(&self) -> bool {
         !self.exclude.paths.is_empty()
     }
+}
+
+fn begins(relative: &Path, prefix: &str) -> bool {
+    relative.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
 }
 
 impl Patterns {
@@ -133,11 +150,13 @@ fn compile(pattern: &str) -> Result<Glob, globset::Error> {
 
 #[cfg(test)]
 mod tests {
+    const UNFINISHED: Unfinished = Unfinished { any: ".part-", replacing: ".part-over-" };
+
     use super::*;
 
     fn filter(exclude: &[&str], include: &[&str]) -> Filter {
         let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        Filter::new(Path::new("/root/dir"), &owned(exclude), &owned(include)).unwrap()
+        Filter::new(Path::new("/root/dir"), &owned(exclude), &owned(include), UNFINISHED).unwrap()
     }
 
     #[test]
@@ -187,9 +206,9 @@ mod tests {
         let root = Path::new("/");
         let many = vec!["x".to_owned(); MOST_PATTERNS + 1];
         for patterns in [vec!["[a".to_owned()], vec!["x".repeat(2000)], vec![String::new()], many] {
-            let error = Filter::new(root, &patterns, &[]).unwrap_err();
+            let error = Filter::new(root, &patterns, &[], UNFINISHED).unwrap_err();
             assert!(matches!(error, Error::Pattern { list: PatternList::Exclude, .. }), "{error}");
-            let error = Filter::new(root, &[], &patterns).unwrap_err();
+            let error = Filter::new(root, &[], &patterns, UNFINISHED).unwrap_err();
             assert!(matches!(error, Error::Pattern { list: PatternList::Include, .. }), "{error}");
         }
     }

@@ -21,4 +21,4 @@ mod watcher;
 pub use error::{Error, PatternList};
 pub use event::{Change, Event, Look};
 pub use wait::wait_for;
-pub use watcher::{Batch, Progress, Settings, Watcher};
+pub use watcher::{Batch, Progress, Settings, Unfinished, Watcher};

@@ -27,12 +27,24 @@ pub(crate) enum Delivery {
     Lost,
 }
 
+/// What is about to move.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    pub(crate) is_dir: bool,
+    /// Whether it leaves a place that is told of.
+    pub(crate) shown: bool,
+    /// Whether it is to take another file's place.
+    pub(crate) replaces: bool,
+}
+
 /// The first half of a move, whose second half has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
     position: u64,
     /// Whether it left a place that is told of.
     pub(crate) shown: bool,
+    /// Whether it is to take another file's place.
+    pub(crate) replaces: bool,
     /// The directory that moved, when it is watched.
     pub(crate) node: Option<NodeId>,
 }
@@ -148,14 +160,15 @@ impl Pending {
         &mut self,
         cookie: u32,
         relative: &Arc<Path>,
-        (is_dir, shown): (bool, bool),
+        leaving: Leaving,
         node: Option<NodeId>,
         stamp: Stamp,
     ) {
+        let Leaving { is_dir, shown, replaces } = leaving;
         self.open.remove(relative);
         let what = if shown { What::Departed(cookie) } else { What::DepartedUnseen(cookie) };
         let position = self.push(what, relative, is_dir, stamp);
-        self.departures.insert(cookie, Departure { position, shown, node });
+        self.departures.insert(cookie, Departure { position, shown, replaces, node });
     }
 
     /// Where something came from that arrived now. Unless it is told otherwise, it counts as gone from there.
@@ -289,6 +302,10 @@ mod tests {
         }
     }
 
+    fn leaving(shown: bool) -> Leaving {
+        Leaving { is_dir: false, shown, replaces: false }
+    }
+
     fn path(text: &str) -> Arc<Path> {
         Path::new(text).into()
     }
@@ -337,9 +354,9 @@ mod tests {
     fn halves_of_a_move_become_one_and_a_lone_half_a_removal() {
         let mut story = Story::new();
         let stamp = story.at(0);
-        story.pending.depart(1, &path("a"), (false, true), None, stamp);
-        story.pending.depart(2, &path("out"), (false, true), None, stamp);
-        story.pending.depart(3, &path("hidden"), (false, false), None, stamp);
+        story.pending.depart(1, &path("a"), leaving(true), None, stamp);
+        story.pending.depart(2, &path("out"), leaving(true), None, stamp);
+        story.pending.depart(3, &path("hidden"), leaving(false), None, stamp);
         story.pending.write(&path("c"), stamp);
         let departure = story.pending.arrive(1).unwrap();
         story.pending.rename(&departure, &path("b"));

@@ -36,10 +36,21 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Names and globs to restrict to; everything when empty.
     pub include: Vec<String>,
+    /// Files that are not finished yet, by how their names begin: they are not told of until they have their place.
+    pub unfinished: Unfinished,
     /// Time within which writes of one file count once. Events come that much later.
     pub debounce: Duration,
     /// Events kept for reading.
     pub kept: usize,
+}
+
+/// How the names of files begin that are made beside where they belong, to be renamed when they are complete.
+#[derive(Debug, Clone, Copy)]
+pub struct Unfinished {
+    /// All of them.
+    pub any: &'static str,
+    /// Those that take the place of another file, whose arrival is a write and not a new file.
+    pub replacing: &'static str,
 }
 
 /// Events read.
@@ -80,11 +91,11 @@ impl Watcher {
     /// that must not wait.
     pub fn start(settings: &Settings) -> Result<Self, Error> {
         let place = Place::find(&settings.path)?;
-        let Settings { exclude, include, .. } = settings;
-        let mut filter = Filter::new(place.shown_directory(), exclude, include)?;
+        let Settings { exclude, include, unfinished, .. } = settings;
+        let mut filter = Filter::new(place.shown_directory(), exclude, include, *unfinished)?;
         if place.file().is_some() {
             // Whoever names a file wants to hear of it.
-            filter = Filter::new(place.shown_directory(), &[], &[])?;
+            filter = Filter::new(place.shown_directory(), &[], &[], *unfinished)?;
         }
         // First, since for want of descriptors the kernel refuses an instance with the same word as for want of those.
         let (stop, signal) = StopOnDrop::new()?;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use atoll_watch::{Change, Settings, Watcher, wait_for};
+use atoll_watch::{Change, Settings, Unfinished, Watcher, wait_for};
 
 fn count(directory: &str) -> usize {
     std::fs::read_dir(Path::new("/proc/self").join(directory)).unwrap().count()
@@ -23,6 +23,7 @@ async fn nothing_is_left_of_watchers_and_waits() {
         recursive: true,
         exclude: Vec::new(),
         include: Vec::new(),
+        unfinished: Unfinished { any: ".part-", replacing: ".part-over-" },
         debounce: Duration::from_millis(50),
         kept: 100,
     };

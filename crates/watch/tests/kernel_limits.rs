@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use atoll_watch::{Change, Error, Settings, Watcher, wait_for};
+use atoll_watch::{Change, Error, Settings, Unfinished, Watcher, wait_for};
 
 const INSIDE: &str = "ATOLL_WATCH_INSIDE_NAMESPACE";
 const SCRIPT: &str = "echo 10 >/proc/sys/user/max_inotify_watches && \
@@ -40,6 +40,7 @@ fn settings(path: &Path) -> Settings {
         recursive: true,
         exclude: Vec::new(),
         include: Vec::new(),
+        unfinished: Unfinished { any: ".part-", replacing: ".part-over-" },
         debounce: Duration::from_millis(50),
         kept: 1000,
     }

@@ -16,8 +16,8 @@ pub struct Limits {
     pub ratio: u64,
 }
 
-/// Small archives of empty forms compress as well as bombs do: below this the ratio says nothing.
-const RATIO_FROM: u64 = 1 << 20;
+/// Logs and empty forms compress as well as bombs do: what unpacks to less than this harms nobody, whatever its ratio.
+const RATIO_FROM: u64 = 16 << 20;
 
 /// Bytes of headers and padding each entry may take on average.
 const OVERHEAD: u64 = 4096;
@@ -122,22 +122,22 @@ mod tests {
     #[test]
     fn limits_are_met_exactly_and_named_when_passed() {
         let cancel = AtomicBool::new(false);
-        let limits = Limits { entries: 2, bytes: 5 << 20, ratio: 2 };
-        let mut budget = Budget::new(limits, 10 << 20, &cancel);
+        let limits = Limits { entries: 2, bytes: 50 << 20, ratio: 2 };
+        let mut budget = Budget::new(limits, 100 << 20, &cancel);
         assert!(budget.entry(0).is_ok() && budget.entry(0).is_ok());
         let error = budget.entry(0).unwrap_err();
         assert_eq!(error.to_string(), "it holds more than 2 entries");
-        assert!(budget.bytes(5 << 20).is_ok());
+        assert!(budget.bytes(50 << 20).is_ok());
         let error = budget.bytes(1).unwrap_err();
-        assert_eq!(error.to_string(), "it holds more than 5242880 bytes");
+        assert_eq!(error.to_string(), "it holds more than 52428800 bytes");
 
-        let mut budget = Budget::new(limits, 1 << 20, &cancel);
-        assert!(budget.bytes(2 << 20).is_ok());
+        let mut budget = Budget::new(limits, 10 << 20, &cancel);
+        assert!(budget.bytes(20 << 20).is_ok());
         let error = budget.bytes(1).unwrap_err();
         assert_eq!(error.to_string(), "it holds more than 2 times its own size");
 
         let mut budget = Budget::new(limits, 1, &cancel);
-        assert!(budget.bytes(1 << 20).is_ok(), "the ratio counts from 1 MiB on");
+        assert!(budget.bytes(RATIO_FROM).is_ok(), "the ratio counts from there on");
         cancel.store(true, Ordering::Relaxed);
         assert!(matches!(budget.bytes(0), Err(ExtractError::Cancelled)));
     }

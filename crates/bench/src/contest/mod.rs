@@ -1,6 +1,7 @@
 //! The contests, in the order they run, and what they share: the setting, and how each server is asked to run a command.
 
 mod background;
+mod code;
 mod endurance;
 mod exec;
 mod file;
@@ -41,6 +42,7 @@ pub(crate) const CONTESTS: &[(&str, Contest)] = &[
     ("search", search::run),
     ("transfer", transfer::run),
     ("watch", watch::run),
+    ("code", code::run),
 ];
 
 /// What is measured, and how thoroughly.
@@ -49,6 +51,8 @@ pub(crate) struct Setting {
     pub(crate) atoll: Launch,
     /// Where the peers are installed; empty when nowhere.
     pub(crate) peers: PathBuf,
+    /// Where the python with a Jupyter kernel lies, if anywhere.
+    pub(crate) python: Option<PathBuf>,
     pub(crate) quick: bool,
 }
 

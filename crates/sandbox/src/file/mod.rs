@@ -10,6 +10,7 @@ mod editor;
 mod fault;
 #[cfg(test)]
 mod fixture;
+mod inflow;
 mod paths;
 mod search;
 mod service;

@@ -12,6 +12,12 @@ use atoll_process::Command;
 use super::resident::{Recipe, Resident};
 use crate::programs::Programs;
 
+/// Settings that hold unless the user chooses otherwise: nobody is asked whether to ask the internet for news.
+const SETTINGS: &str = r#"{
+  "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false }
+}
+"#;
+
 /// The window on JupyterLab.
 #[derive(Debug)]
 pub struct Lab {
@@ -44,16 +50,25 @@ impl Lab {
             )
         })?;
         let socket = foundation.runtime_dir.join("lab.sock");
+        let settings = foundation.runtime_dir.join("lab-settings");
+        std::fs::create_dir_all(&settings)
+            .and_then(|()| std::fs::write(settings.join("overrides.json"), SETTINGS))
+            .map_err(|error| {
+                let shown = settings.display();
+                let message =
+                    format!("JupyterLab's settings cannot be written to {shown}: {error}");
+                Error::new(Kind::Unavailable, "lab.failed", message)
+            })?;
         Ok(Recipe {
             name: "JupyterLab",
             failed: "lab.failed",
-            command: self.command(program, &socket),
+            command: self.command(program, &socket, &settings),
             socket,
             ready_path: "/jupyter/api",
         })
     }
 
-    fn command(&self, program: PathBuf, socket: &Path) -> Command {
+    fn command(&self, program: PathBuf, socket: &Path, settings: &Path) -> Command {
         let foundation = self.programs.foundation();
         let workspace = foundation.workspace.display().to_string();
         let arguments = [
@@ -69,6 +84,7 @@ impl Lab {
             "--PasswordIdentityProvider.hashed_password=".to_owned(),
             "--ServerApp.password_required=False".to_owned(),
             // Nothing asks the internet for news or updates.
+            format!("--LabApp.app_settings_dir={}", settings.display()),
             "--LabApp.news_url=None".to_owned(),
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate".to_owned(),
             "--LabApp.extension_manager=readonly".to_owned(),

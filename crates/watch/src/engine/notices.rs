@@ -10,6 +10,7 @@ use rustix::fs::inotify::ReadFlags;
 use super::Engine;
 use crate::event::Look;
 use crate::kernel::Notice;
+use crate::pending::Leaving;
 use crate::tree::{Memory, NodeId};
 
 /// A file written to within this time and a window before it is closed was written to by whoever closes it.
@@ -153,8 +154,12 @@ impl Engine {
     ) {
         self.tree.forget(directory, name);
         let node = if is_dir { self.depart(directory, name) } else { None };
-        let shown = self.filter.shows(relative);
-        self.pending.depart(cookie, relative, (is_dir, shown), node, self.stamp);
+        let look = Leaving {
+            is_dir,
+            shown: self.filter.shows(relative),
+            replaces: self.filter.replaces(relative),
+        };
+        self.pending.depart(cookie, relative, look, node, self.stamp);
     }
 
     fn moved_to(
@@ -182,10 +187,11 @@ impl Engine {
         if excluded || !self.filter.includes(relative) {
             return;
         }
-        match departure.filter(|departure| departure.shown) {
-            Some(departure) => self.pending.rename(&departure, relative),
-            None if self.was_found(memory, relative) => {}
-            None => self.pending.create(relative, is_dir, self.stamp),
+        match departure {
+            Some(departure) if departure.shown => self.pending.rename(&departure, relative),
+            Some(departure) if departure.replaces => self.pending.write(relative, self.stamp),
+            _ if self.was_found(memory, relative) => {}
+            _ => self.pending.create(relative, is_dir, self.stamp),
         }
     }
 

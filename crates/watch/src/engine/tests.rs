@@ -7,6 +7,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::stop::{StopOnDrop, StopSignal};
+use crate::watcher::Unfinished;
+
+const UNFINISHED: Unfinished = Unfinished { any: ".part-", replacing: ".part-over-" };
 
 struct Stage {
     home: TempDir,
@@ -21,7 +24,7 @@ impl Stage {
         prepare(home.path());
         let (stop, signal) = StopOnDrop::new().unwrap();
         let place = Place::find(home.path()).unwrap();
-        let filter = Filter::new(home.path(), &[], &[]).unwrap();
+        let filter = Filter::new(home.path(), &[], &[], UNFINISHED).unwrap();
         let shared =
             Arc::new(Shared { log: Log::new(100_000), place, directories: AtomicU64::new(0) });
         let kernel = Inotify::new().unwrap();
@@ -121,7 +124,7 @@ fn a_tree_moved_together_with_a_directory_above_it_is_told_as_gone() {
     std::fs::create_dir_all(root.join("sub")).unwrap();
     let mut stage = Stage::new(|_| {});
     let place = Place::find(&root).unwrap();
-    let filter = Filter::new(&root, &[], &[]).unwrap();
+    let filter = Filter::new(&root, &[], &[], UNFINISHED).unwrap();
     let shared = Arc::new(Shared { log: Log::new(100), place, directories: AtomicU64::new(0) });
     let kernel = Inotify::new().unwrap();
     stage.engine = Engine::start(shared, kernel, filter, true, Duration::from_millis(300)).unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use atoll_watch::{Batch, Change, Watcher};
 
-use crate::support::{LONG, Scene, count, describe, settings};
+use crate::support::{LONG, Scene, count, describe, is_fence, settings};
 
 #[tokio::test]
 async fn writes_close_together_count_once_and_the_last_event_shows_the_final_content() {
@@ -90,6 +90,20 @@ async fn expect(watcher: &Watcher, cursor: &mut u64, expected: &str) {
         }
         assert!(events.iter().all(|event| event.change == Change::Write), "{told:?}");
     }
+}
+
+#[tokio::test]
+async fn files_are_told_of_when_they_are_finished() {
+    let mut scene = Scene::with(|root, _| std::fs::write(root.join("known"), "old").unwrap());
+    scene.write(".part-1", "content");
+    scene.rename(".part-1", "new");
+    scene.write(".part-over-2", "content");
+    scene.rename(".part-over-2", "known");
+    scene.write(".part-3", "never finished");
+    std::fs::remove_file(scene.path(".part-3")).unwrap();
+    scene.fence().await;
+    let told: Vec<_> = scene.events.iter().filter(|event| !is_fence(event)).map(describe).collect();
+    assert_eq!(told, ["Create new", "Write known"]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atoll_watch::{Change, Event, Settings, Watcher};
+use atoll_watch::{Change, Event, Settings, Unfinished, Watcher};
 use tempfile::TempDir;
 
 /// Long enough for any machine.
@@ -27,6 +27,7 @@ pub(crate) fn settings(path: &Path) -> Settings {
         recursive: true,
         exclude: Vec::new(),
         include: Vec::new(),
+        unfinished: Unfinished { any: ".part-", replacing: ".part-over-" },
         debounce: Duration::from_millis(300),
         kept: 100_000,
     }
@@ -129,7 +130,7 @@ impl Scene {
     }
 }
 
-fn is_fence(event: &Event) -> bool {
+pub(crate) fn is_fence(event: &Event) -> bool {
     event.relative.to_string_lossy().starts_with("fence-")
 }
 

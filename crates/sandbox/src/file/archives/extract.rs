@@ -9,8 +9,8 @@ use atoll_operation::{Context, Error, Incoming, Late, Receive};
 
 use super::abandon::Abandon;
 use super::fault::{not_extracted, too_large};
-use super::spool::{self, Fault};
 use crate::file::fault::Attempt;
+use crate::file::inflow::pour;
 use crate::file::paths::show;
 use crate::file::service::{Files, blocking};
 
@@ -56,16 +56,19 @@ impl Files {
             let nearest = nearest_directory(&into).map_err(failed)?;
             // A destination that takes no file now will take none later.
             let elsewhere: &Path = if known { &nearest } else { &temporary };
-            spool::begin(&[&nearest, elsewhere]).map_err(failed)
+            // Nobody sees it, and it is gone when it is let go of.
+            let begin = |directory: &Path| tempfile::tempfile_in(directory);
+            begin(&nearest).or_else(|_| begin(elsewhere)).map_err(failed)
         });
         let limit = self.limits.upload_bytes;
-        spool::fill(spooled.await?, file.bytes, limit).await.map_err(|fault| match fault {
-            Fault::Io(error) => Attempt::new("extract", &shown).failed(&error),
-            Fault::TooLong => {
+        let poured = pour(spooled.await?, file.bytes, limit).await;
+        match poured.map_err(|error| Attempt::new("extract", &shown).failed(&error))? {
+            (_, length) if length > limit => {
                 let reason = format!("it is longer than {limit} bytes");
-                too_large("upload_bytes", limit, &reason)
+                Err(too_large("upload_bytes", limit, &reason))
             }
-        })
+            (archive, _) => Ok(archive),
+        }
     }
 
     async fn unpack(

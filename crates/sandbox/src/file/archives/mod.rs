@@ -7,7 +7,6 @@ mod abandon;
 mod extract;
 mod fault;
 mod pack;
-mod spool;
 
 #[cfg(test)]
 mod tests;

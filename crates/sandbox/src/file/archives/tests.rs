@@ -219,9 +219,9 @@ async fn files_that_are_there_are_replaced_only_when_asked_for() {
 async fn each_refusal_has_its_code_and_changes_nothing() {
     let fixture = Fixture::with(Limits {
         archive_entries: 10,
-        archive_bytes: 4 << 20,
+        archive_bytes: 20 << 20,
         archive_ratio: 2,
-        upload_bytes: 10 << 20,
+        upload_bytes: 30 << 20,
         ..Limits::default()
     });
     fixture.put("file", "old");
@@ -229,9 +229,9 @@ async fn each_refusal_has_its_code_and_changes_nothing() {
     let whole = tar(&[("a", b"content")]);
     let names: Vec<_> = (0..11).map(|at| at.to_string()).collect();
     let many: Vec<_> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    let large = tar(&[("a", &vec![0; 5 << 20])]);
+    let large = tar(&[("a", &vec![0; 21 << 20])]);
     let other = Fixture::new();
-    let zeros = other.put("zeros", vec![0; 3 << 20]);
+    let zeros = other.put("zeros", vec![0; 17 << 20]);
     let bomb = collect(other.archive(&zeros, ArchiveFormat::TarGz).await.unwrap()).await.unwrap();
     for (archive, code, kind, word) in [
         (b"hello".to_vec(), "archive.format", Kind::InvalidArgument, "something else"),
@@ -241,7 +241,7 @@ async fn each_refusal_has_its_code_and_changes_nothing() {
         (tar(&many), "archive.too_large", Kind::TooLarge, "archive_entries"),
         (large, "archive.too_large", Kind::TooLarge, "archive_bytes"),
         (bomb, "archive.too_large", Kind::TooLarge, "archive_ratio"),
-        (vec![0; 11 << 20], "archive.too_large", Kind::TooLarge, "upload_bytes"),
+        (vec![0; 31 << 20], "archive.too_large", Kind::TooLarge, "upload_bytes"),
     ] {
         for input in [json!({}), json!({"path": "new/place", "overwrite": true})] {
             let error = fixture.unpack(input, archive.clone()).await.unwrap_err();

@@ -19,7 +19,7 @@ mod target;
 mod turns;
 
 pub(super) use append::append;
-pub(super) use replace::{Replacement, create_new, temporary};
+pub(super) use replace::{FRESH, REPLACING, Replacement, UNFINISHED, create_new, temporary};
 pub(super) use target::{Parents, Target, regular};
 pub(super) use turns::{Place, Turns};
 

@@ -11,8 +11,12 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::in_place;
 
-/// Names of unfinished files begin so; short, since the name of a file may take all of what a name can hold.
-const UNFINISHED: &str = ".atoll-";
+/// The names of all files and directories that are not finished begin so.
+pub(in crate::file) const UNFINISHED: &str = ".atoll-";
+/// Those of files that will not be there before they are finished.
+pub(in crate::file) const FRESH: &str = ".atoll-new-";
+/// Those of files that will take the place of another one.
+pub(in crate::file) const REPLACING: &str = ".atoll-over-";
 
 /// Writes the content from the start of a file on; may be asked to do it again for another file.
 pub(in crate::file) type Fill<'a> = &'a mut dyn FnMut(&mut File) -> io::Result<()>;
@@ -64,7 +68,8 @@ impl Replacement<'_> {
         let directory = self.target.parent().unwrap_or(Path::new("/"));
         // What is to be kept from others must never be open to them, half-finished or not.
         let mode = if self.existing.is_some() || self.mode.is_some() { 0o600 } else { 0o666 };
-        let mut fresh = temporary(directory, UNFINISHED, "", mode).map_err(unless_exhausted)?;
+        let prefix = if self.existing.is_some() { REPLACING } else { FRESH };
+        let mut fresh = temporary(directory, prefix, "", mode).map_err(unless_exhausted)?;
         fill(fresh.as_file_mut()).map_err(Failure::Failed)?;
         if let Some(existing) = self.existing {
             fchown(fresh.as_file(), Some(existing.uid()), Some(existing.gid()))
@@ -86,7 +91,7 @@ impl Replacement<'_> {
 /// Makes a file that must not be there yet, complete from its first moment on.
 pub(in crate::file) fn create_new(target: &Path, content: &[u8]) -> io::Result<()> {
     let directory = target.parent().unwrap_or(Path::new("/"));
-    let mut fresh = temporary(directory, UNFINISHED, "", 0o666)?;
+    let mut fresh = temporary(directory, FRESH, "", 0o666)?;
     io::Write::write_all(fresh.as_file_mut(), content)?;
     fresh.persist_noclobber(target).map(drop).map_err(|error| error.error)
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::spool::{Made, Spool};
 use crate::file::fault::Attempt;
-use crate::file::store::{Parents, Replacement, Target, Turns};
+use crate::file::store::{FRESH, Parents, REPLACING, Replacement, Target, Turns};
 
 /// A place for an upload: the file it will be, and what is there now.
 #[derive(Debug)]
@@ -46,7 +46,8 @@ impl Destination {
     /// in one of these other places, to be copied.
     pub(super) fn begin(&mut self, elsewhere: &[&Path]) -> Result<Spool, Error> {
         let directory = self.target.path().parent().unwrap_or(Path::new("/"));
-        let spool = Spool::begin(directory)
+        let prefix = if self.existing.is_some() { REPLACING } else { FRESH };
+        let spool = Spool::begin(directory, prefix)
             .or_else(|error| {
                 let errno = Errno::from_io_error(&error);
                 let closed = matches!(errno, Some(Errno::ACCESS | Errno::PERM | Errno::ROFS));
@@ -74,7 +75,7 @@ impl Destination {
 pub(super) fn begin_in(places: &[&Path]) -> io::Result<Spool> {
     let mut outcome = Err(io::ErrorKind::NotFound.into());
     for place in places {
-        outcome = Spool::begin(place);
+        outcome = Spool::begin(place, FRESH);
         if outcome.is_ok() {
             break;
         }

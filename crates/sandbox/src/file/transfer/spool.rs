@@ -6,17 +6,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use atoll_operation::ByteStream;
-use bytes::Bytes;
-use futures::StreamExt;
 use tempfile::NamedTempFile;
-use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::file::inflow::pour;
 use crate::file::store::temporary;
-
-/// Unfinished files are named so, with random letters behind it.
-const UNFINISHED: &str = ".atoll-upload-";
-/// Bytes that are written together.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// Directories made for a file; those that are empty go again unless it came to be.
 #[derive(Debug, Default)]
@@ -55,91 +48,58 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Begins a file in this directory. Nobody else can read it until it is in place.
-    pub(super) fn begin(directory: &Path) -> io::Result<Self> {
-        let file = temporary(directory, UNFINISHED, "", 0o666)?;
+    /// Begins a file in this directory, by a name that begins like this. Nobody else can read it until it is in place.
+    pub(super) fn begin(directory: &Path, prefix: &str) -> io::Result<Self> {
+        let file = temporary(directory, prefix, "", 0o666)?;
         // As the process's mask has made it.
         let mode = file.as_file().metadata()?.mode() & 0o7777;
         file.as_file().set_permissions(Permissions::from_mode(0o600))?;
         Ok(Self { file, made: Made::default(), mode, length: 0 })
     }
 
-    /// Takes all bytes. While some are written, away from the threads that serve connections, the next ones come in:
-    /// two buffers take turns, so that however much passes, no memory is asked for or given back.
-    pub(super) async fn fill(self, mut bytes: ByteStream) -> io::Result<Self> {
-        let mut writing = Writing::Idle(self, Vec::with_capacity(BATCH_BYTES));
-        let mut batch = Vec::with_capacity(BATCH_BYTES);
-        let mut rest = Bytes::new();
-        loop {
-            gather(&mut batch, &mut rest, &mut bytes).await?;
-            let (mut spool, mut written) = writing.finish().await?;
-            if batch.is_empty() {
-                return Ok(spool);
-            }
-            written.clear();
-            std::mem::swap(&mut batch, &mut written);
-            writing = Writing::Busy(spawn_blocking(move || {
-                spool.file.as_file_mut().write_all(&written)?;
-                spool.length += written.len() as u64;
-                Ok((spool, written))
-            }));
-        }
+    /// Takes all bytes.
+    pub(super) async fn fill(self, bytes: ByteStream) -> io::Result<Self> {
+        let (mut spool, length) = pour(self, bytes, u64::MAX).await?;
+        spool.length = length;
+        Ok(spool)
     }
 }
 
-/// The file and the buffer that was last written to it.
-enum Writing {
-    Idle(Spool, Vec<u8>),
-    Busy(JoinHandle<io::Result<(Spool, Vec<u8>)>>),
-}
-
-impl Writing {
-    async fn finish(self) -> io::Result<(Spool, Vec<u8>)> {
-        match self {
-            Self::Idle(spool, buffer) => Ok((spool, buffer)),
-            Self::Busy(writing) => writing.await.map_err(io::Error::other).flatten(),
-        }
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Not by the temporary file itself: it would hide which error it was behind one of its own.
+        self.file.as_file_mut().write(bytes)
     }
-}
 
-/// Fills a buffer, or takes what is left. `rest` is what the last piece has too much.
-async fn gather(batch: &mut Vec<u8>, rest: &mut Bytes, bytes: &mut ByteStream) -> io::Result<()> {
-    while batch.len() < BATCH_BYTES {
-        if rest.is_empty() {
-            let Some(piece) = bytes.next().await else { break };
-            *rest = piece?;
-        }
-        let count = rest.len().min(BATCH_BYTES - batch.len());
-        batch.extend_from_slice(&rest.split_to(count));
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use futures::{StreamExt, stream};
+
     use super::*;
-    use futures::stream;
+    use crate::file::store::FRESH;
 
     #[tokio::test]
-    async fn bytes_in_pieces_of_any_size_arrive_whole() {
+    async fn what_arrived_is_counted_and_goes_unless_it_is_kept() {
         let directory = tempfile::tempdir().unwrap();
-        let whole: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(3_000_000).collect();
-        for size in [1_usize, 4096, 100_000, 1 << 20, 5_000_000] {
-            let whole = if size == 1 { &whole[..5000] } else { &whole[..] };
-            let pieces: Vec<_> =
-                whole.chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-            let spool = Spool::begin(directory.path()).unwrap();
-            let spool = spool.fill(stream::iter(pieces).boxed()).await.unwrap();
-            assert_eq!(spool.length, whole.len() as u64);
-            assert!(std::fs::read(spool.file.path()).unwrap() == whole, "in pieces of {size}");
-        }
+        let pieces = [Ok(Bytes::from_static(b"one ")), Ok(Bytes::from_static(b"two"))];
+        let spool = Spool::begin(directory.path(), FRESH).unwrap();
+        let spool = spool.fill(stream::iter(pieces).boxed()).await.unwrap();
+        assert_eq!(spool.length, 7);
+        assert_eq!(std::fs::read(spool.file.path()).unwrap(), b"one two");
+        drop(spool);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[tokio::test]
     async fn nobody_else_can_read_what_is_not_finished() {
         let directory = tempfile::tempdir().unwrap();
-        let spool = Spool::begin(directory.path()).unwrap();
+        let spool = Spool::begin(directory.path(), FRESH).unwrap();
         assert_eq!(spool.file.as_file().metadata().unwrap().mode() & 0o7777, 0o600);
         let plain = std::fs::File::create(directory.path().join("plain")).unwrap();
         assert_eq!(spool.mode, plain.metadata().unwrap().mode() & 0o7777);
@@ -149,7 +109,7 @@ mod tests {
     async fn what_breaks_off_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let pieces = [Ok(Bytes::from(vec![1; 2 << 20])), Err(io::Error::other("gone"))];
-        let spool = Spool::begin(directory.path()).unwrap();
+        let spool = Spool::begin(directory.path(), FRESH).unwrap();
         let broken = spool.fill(stream::iter(pieces).boxed()).await.unwrap_err();
         assert_eq!(broken.to_string(), "gone");
         // The last write may still be under way; it takes the file with it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use atoll_api::file::{CreateWatch, ListWatches, StopWatch, StoppedWatch, Watcher, Watchers};
 use atoll_api::system::Limits;
 use atoll_operation::{Context, Error, Handle, Kind};
-use atoll_watch::Settings;
+use atoll_watch::{Settings, Unfinished};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use super::fault::fault;
 use super::watcher::{Entry, Reader};
 use crate::file::paths::{Places, show};
 use crate::file::service::blocking;
+use crate::file::store::{REPLACING, UNFINISHED};
 use crate::programs::Programs;
 
 /// How often watchers nobody reads from are looked for.
@@ -152,6 +153,7 @@ impl Handle<CreateWatch> for Watches {
             recursive: input.recursive,
             exclude: input.exclude.clone(),
             include: input.include_patterns.clone(),
+            unfinished: Unfinished { any: UNFINISHED, replacing: REPLACING },
             debounce: Duration::from_millis(input.debounce),
             kept: usize::try_from(self.limits.file_watch_events).unwrap_or(usize::MAX),
         };

@@ -223,7 +223,7 @@ async fn a_caller_that_leaves_leaves_nothing() {
         let file = Incoming { filename: None, bytes };
         let mut taking = Box::pin(sandbox.landing.clone().take(path.clone(), file, pending()));
         let begun = async {
-            while !sandbox.names().iter().any(|name| name.contains(".atoll-upload-")) {
+            while !sandbox.names().iter().any(|name| name.contains(".atoll-")) {
                 tokio::task::yield_now().await;
             }
         };
