@@ -21,13 +21,17 @@ build: ## Build target/release/atoll with its web pages
 	cargo build --release --package atoll
 
 .PHONY: test
-test: ## Run every test (SECTIONS="format lint rust contract sdk" for some)
+test: ## Run every test (SECTIONS="format lint rust contract sdk mcp" for some)
 	@scripts/setup.sh test
 	@scripts/test.sh $(SECTIONS)
 
 .PHONY: bench
 bench: build ## Measure, side by side with the peers (ARGS="--quick" for a look, ARGS="exec start" for some)
 	@scripts/bench.sh $(ARGS)
+
+.PHONY: soak
+soak: build ## Run the long tests (ARGS="--minutes 5 steady" for a short or single one)
+	@scripts/soak.sh $(ARGS)
 
 .PHONY: contract
 contract: ## Rewrite the generated files in contract/

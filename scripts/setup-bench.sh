@@ -18,11 +18,26 @@ install_python_peers() {
         return 0
     fi
     python="$("$repository/scripts/find-python.sh")" || return 1
-    step "installing swe-rex and terminado in .tools/bench/venv ($("$python" -V))"
+    step "installing swe-rex, terminado and Playwright in .tools/bench/venv ($("$python" -V))"
     rm -rf "$venv"
     "$python" -m venv "$venv" &&
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins/requirements.txt" &&
         "$venv/bin/python" -m compileall -q "$venv/lib" >/dev/null 2>&1 || return 1
+    printf '%s' "$wanted" >"$venv/.stamp"
+}
+
+install_mcp_peers() {
+    local venv="$bench/mcp-venv" wanted python
+    wanted="$(fingerprint "$pins/mcp-requirements.txt")"
+    if stamped "$venv/.stamp" "$wanted" && [[ -x "$venv/bin/python" ]]; then
+        return 0
+    fi
+    python="$("$repository/scripts/find-python.sh")" || return 1
+    step "installing FastMCP in .tools/bench/mcp-venv ($("$python" -V))"
+    rm -rf "$venv"
+    "$python" -m venv "$venv" &&
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins/mcp-requirements.txt" \
+            >&2 || return 1
     printf '%s' "$wanted" >"$venv/.stamp"
 }
 
@@ -33,7 +48,7 @@ install_npm_peers() {
         return 0
     fi
     have npm || return 1
-    step 'installing @sandbox-agent/cli in .tools/bench/npm'
+    step 'installing @sandbox-agent/cli and the MCP reference server in .tools/bench/npm'
     rm -rf "$packages"
     mkdir -p "$packages"
     cp "$pins/package.json" "$pins/package-lock.json" "$pins/.npmrc" "$packages/"
@@ -43,13 +58,17 @@ install_npm_peers() {
     printf '%s' "$wanted" >"$packages/.stamp"
 }
 
-cp "$pins/terminado_server.py" "$pins/jupyter_floor.py" "$bench/"
+cp "$pins"/*.py "$bench/"
 "$repository/scripts/setup-system.sh" bench
 install_python_peers || {
     rm -rf "$bench/venv"
-    note 'swe-rex and terminado are left out: they need Python 3.10 or later with venv (apt-get install python3-venv)'
+    note 'swe-rex, terminado and Playwright are left out: they need Python 3.10 or later with venv (apt-get install python3-venv)'
 }
 install_npm_peers || {
     rm -rf "$bench/npm"
     note '@sandbox-agent/cli is left out: it needs Node.js with npm (apt-get install nodejs npm)'
+}
+install_mcp_peers || {
+    rm -rf "$bench/mcp-venv"
+    note 'FastMCP is left out: it needs Python 3.10 or later with venv (apt-get install python3-venv)'
 }

@@ -26,6 +26,7 @@ want() {
 links_programs() { have cc && echo 'int main(void){return 0;}' | cc -x c - -o /dev/null 2>/dev/null; }
 
 find_missing() {
+    local browser=(chromium fonts-liberation)
     required=() optional=() lost=()
     have bash || need bash
     have setsid || need util-linux
@@ -33,6 +34,8 @@ find_missing() {
     [[ -e /etc/ssl/certs/ca-certificates.crt || -n "${SSL_CERT_FILE:-}" ]] || need ca-certificates
     { have node && have npm; } || want 'the page at /v1/docs and the nodejs package list' nodejs npm
     if [[ "$purpose" == test ]]; then
+        # Tests of what is not there would be no tests: here it is required.
+        have chromium || need "${browser[@]}"
         [[ -x "$tools/test-venv/bin/python" ]] || "$repository/scripts/find-python.sh" >/dev/null 2>&1 ||
             need python3 python3-venv
         { have ps && have top; } || want 'the test that runs top' procps
@@ -44,6 +47,7 @@ find_missing() {
         have fdfind || want 'fd in the search contest' fd-find
         [[ -x /usr/sbin/nginx ]] || want 'nginx in the transfer contest' nginx-light
     else
+        have chromium || want 'the browser' "${browser[@]}"
         have python3 || want 'the Python package list' python3
     fi
 }

@@ -14,4 +14,7 @@ purpose="${1:-run}"
 "$repository/scripts/setup-system.sh" "$purpose"
 "$repository/scripts/setup-web.sh"
 "$repository/scripts/setup-sandbox-python.sh" "$purpose"
-[[ "$purpose" != test ]] || "$repository/scripts/setup-python.sh"
+if [[ "$purpose" == test ]]; then
+    "$repository/scripts/setup-python.sh"
+    "$repository/scripts/setup-mcp.sh"
+fi

@@ -174,6 +174,6 @@ def test_wrong_questions_get_clear_answers(client: Sandbox, python: Python) -> N
 
 
 def test_code_never_sees_the_servers_secrets(start_server: Any) -> None:
-    server: Server = start_server(environment={"SANDBOX_API_KEY_FILE": "", "JWT_PUBLIC_KEY": "canary-2718"})
+    server: Server = start_server(environment={"JWT_SECRET": "canary-2718-0123456789abcdef-0123456789"})
     seen = server.client.jupyter.execute_code(code="import os; print(dict(os.environ))").data
     assert "canary-2718" not in seen.outputs[0].text

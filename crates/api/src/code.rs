@@ -40,7 +40,8 @@ pub struct ExecuteCode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CodeExecuteResponse")]
 pub struct CodeExecution {
-    /// The language: `python`, `javascript` or the name of an extension.
+    /// The language. An extension, which only who asks for one gets, answers with its own name.
+    #[schemars(extend("enum" = ["python", "javascript"]))]
     pub language: String,
     /// What became of it: `ok`, `error` or `timeout`.
     pub status: String,

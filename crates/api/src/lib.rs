@@ -3,10 +3,13 @@
 //! The types' doc comments are the API's documentation: they become OpenAPI descriptions, MCP tool descriptions and
 //! `--help` texts. [`OPERATIONS`] lists every declaration; a test compares it with what is bound.
 
+pub mod auth;
 pub mod bash;
+pub mod browser;
 pub mod code;
 pub mod file;
 pub mod jupyter;
+pub mod mcp;
 pub mod nodejs;
 pub mod shell;
 pub mod system;
@@ -17,13 +20,16 @@ use atoll_operation::Declaration;
 /// Every declared operation.
 pub const OPERATIONS: &[&[Declaration]] = &[
     system::OPERATIONS,
+    auth::OPERATIONS,
     shell::OPERATIONS,
     bash::OPERATIONS,
     file::OPERATIONS,
     jupyter::OPERATIONS,
     nodejs::OPERATIONS,
     code::OPERATIONS,
+    browser::OPERATIONS,
     window::OPERATIONS,
+    mcp::OPERATIONS,
 ];
 
 /// Every declared operation, in one row.

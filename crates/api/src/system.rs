@@ -217,6 +217,34 @@ pub struct Limits {
     pub jupyter_idle_seconds: u64,
     /// Node.js sessions that may exist.
     pub nodejs_sessions: u64,
+    /// Bytes of memory that a bash command, a shell, a kernel or another program of a session may have with everything it
+    /// starts; what wants more is killed, and the answer says so. 0 means half of what the machine or its container has,
+    /// but at least 512 MiB.
+    pub session_memory_bytes: u64,
+    /// Processes and threads that such a program may have at once; 0 means any number.
+    pub session_processes: u64,
+    /// Files that each of its processes may have open, or fewer where the system allows fewer; 0 means as many as that.
+    pub session_open_files: u64,
+    /// Contexts of the browser that may exist beside the default one.
+    pub browser_contexts: u64,
+    /// Tabs that one context of the browser may have.
+    pub browser_tabs: u64,
+    /// Lines of the console kept for each tab; the oldest are forgotten first.
+    pub browser_console_records: u64,
+    /// Requests kept for each context of the browser; the oldest are forgotten first.
+    pub browser_requests: u64,
+    /// Characters, and values, that JavaScript run in a page may return.
+    pub browser_result_size: u64,
+    /// Bytes of one recording of a page.
+    pub browser_recording_bytes: u64,
+    /// Connections that may be open, WebSockets among them; fewer where the system allows fewer open files.
+    pub connections: u64,
+    /// Tickets and pages opened with one that may be good at once.
+    pub tickets: u64,
+    /// Sessions of MCP clients that may be open; calls without a session are not counted.
+    pub mcp_sessions: u64,
+    /// Seconds after which an unused session of an MCP client is closed.
+    pub mcp_session_idle_seconds: u64,
     /// Seconds open requests and streams get to end when the server stops.
     pub stop_grace_seconds: u64,
 }
@@ -257,6 +285,19 @@ impl Default for Limits {
             jupyter_sessions: 16,
             jupyter_idle_seconds: 1800,
             nodejs_sessions: 16,
+            session_memory_bytes: 0,
+            session_processes: 1024,
+            session_open_files: 65_536,
+            browser_contexts: 64,
+            browser_tabs: 100,
+            browser_console_records: 1000,
+            browser_requests: 5000,
+            browser_result_size: 16 << 20,
+            browser_recording_bytes: 2 << 30,
+            connections: 10_000,
+            tickets: 10_000,
+            mcp_sessions: 1000,
+            mcp_session_idle_seconds: 1800,
             stop_grace_seconds: 5,
         }
     }

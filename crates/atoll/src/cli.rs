@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Layer, Listen, LogFormat, LogLevel};
+use crate::config::{AuthLayer, Layer, Listen, LogFormat, LogLevel, McpLayer};
 
 /// A computer for an AI agent, behind an HTTP API: shells, commands, and what is installed.
 #[derive(Debug, Parser)]
@@ -22,6 +22,9 @@ pub(crate) enum Verb {
     /// Run a sandbox server until it is told to stop.
     #[command(after_help = SERVE_HELP)]
     Serve(Box<ServeFlags>),
+    /// Connect an MCP client that speaks on standard input and output to a server.
+    #[command(after_help = MCP_HELP)]
+    Mcp(McpFlags),
     /// Print the OpenAPI document of the server's API.
     Openapi,
     /// Carry out one file operation as root: what a server that is not root starts through sudo.
@@ -41,9 +44,27 @@ Exit codes: 0 stopped as asked, 1 could not start or failed, 2 wrong flags or co
 
 Examples:
   atoll serve
-  atoll serve --listen 0.0.0.0:8080 --allow-host sandbox.example.org --workspace /data
+  SANDBOX_API_KEY=$(openssl rand -hex 32) atoll serve --listen 0.0.0.0:8080 --workspace /data
   atoll serve --listen /run/atoll.sock --log-format json
   MAX_SHELL_SESSIONS=200 atoll serve --print-config > atoll.toml";
+
+const MCP_HELP: &str = "\
+Give this command to an MCP client as a server of its own, for example:
+  {\"mcpServers\": {\"sandbox\": {\"command\": \"atoll\", \"args\": [\"mcp\", \"--url\", \"http://127.0.0.1:8080\"]}}}
+
+The variable ATOLL_API_KEY holds the key, where the server asks for one.";
+
+/// Flags of `atoll mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct McpFlags {
+    /// The server, or its endpoint with what to list (http://host:8080/mcp?profile=all).
+    #[arg(long, value_name = "URL", env = "ATOLL_URL", default_value = "http://127.0.0.1:8080")]
+    pub(crate) url: String,
+
+    /// Send this header with every request, written `Name: value`; repeatable.
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
+}
 
 /// Flags of `atoll serve`.
 #[derive(Debug, Default, Args)]
@@ -96,6 +117,9 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
 
+    #[command(flatten)]
+    auth: AuthFlags,
+
     /// Let commands see this variable of the server's environment, by name or pattern (MY_*); repeatable. The server's
     /// own keys and settings are never passed on [env: ATOLL_PASS_ENV].
     #[arg(long, value_name = "NAME")]
@@ -109,9 +133,85 @@ pub(crate) struct ServeFlags {
     #[arg(long)]
     disable_jupyter: bool,
 
+    /// Offer the tools of the MCP servers in this file too, in the `mcpServers` JSON that MCP clients share; more in the
+    /// variable EXTRA_MCP_SERVERS [env: ATOLL_MCP_SERVERS].
+    #[arg(long, value_name = "FILE")]
+    mcp_servers: Option<PathBuf>,
+
+    /// Offer what the official MCP conformance suite tests instead of the sandbox's tools.
+    #[arg(long, hide = true)]
+    pub(crate) conformance: bool,
+
     /// Write the server's URL to this file once it accepts connections, and remove it at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) ready_file: Option<PathBuf>,
+}
+
+/// Flags about who may come in. No secret is a flag: every process can read every command line.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Who may come in")]
+struct AuthFlags {
+    /// Accept the API key that this file holds; one may also be in the variable SANDBOX_API_KEY
+    /// [env: ATOLL_API_KEY_FILE].
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+
+    /// Accept the API keys that this file lists: on each line a name, the SHA-256 of the key, and its scopes
+    /// [env: ATOLL_API_KEYS_FILE].
+    #[arg(long, value_name = "FILE")]
+    api_keys_file: Option<PathBuf>,
+
+    /// Accept tokens signed for the public keys in this file, PEM or a JSON Web Key Set; one may also be in the variable
+    /// JWT_PUBLIC_KEY [env: ATOLL_JWT_KEYS_FILE].
+    #[arg(long, value_name = "FILE")]
+    jwt_keys_file: Option<PathBuf>,
+
+    /// Accept tokens signed with the secret that this file holds; one may also be in the variable JWT_SECRET
+    /// [env: ATOLL_JWT_SECRET_FILE].
+    #[arg(long, value_name = "FILE")]
+    jwt_secret_file: Option<PathBuf>,
+
+    /// Refuse requests without a credential also where only a secret for tokens is configured [env: JWT_AUTH_REQUIRED].
+    #[arg(long)]
+    jwt_auth_required: bool,
+
+    /// Accept only tokens for this audience; repeatable [env: JWT_AUDIENCE].
+    #[arg(long, value_name = "NAME")]
+    jwt_audience: Vec<String>,
+
+    /// Accept only tokens of this issuer; repeatable [env: JWT_ISSUER].
+    #[arg(long, value_name = "NAME")]
+    jwt_issuer: Vec<String>,
+
+    /// Seconds a ticket is good for [env: TICKET_TTL_SECONDS] [default: 30].
+    #[arg(long, value_name = "SECONDS")]
+    ticket_seconds: Option<u64>,
+
+    /// Listen beyond this machine although anybody who comes is let in [env: ATOLL_ALLOW_UNAUTHENTICATED].
+    #[arg(long)]
+    allow_unauthenticated: bool,
+
+    /// Record every request in this file: who, what, when, from where, with which outcome [env: ATOLL_AUDIT_LOG].
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
+}
+
+impl AuthFlags {
+    fn into_layer(self) -> AuthLayer {
+        let given = |list: Vec<String>| (!list.is_empty()).then_some(list);
+        AuthLayer {
+            api_key_file: self.api_key_file,
+            api_keys_file: self.api_keys_file,
+            jwt_keys_file: self.jwt_keys_file,
+            jwt_secret_file: self.jwt_secret_file,
+            jwt_auth_required: self.jwt_auth_required.then_some(true),
+            jwt_audiences: given(self.jwt_audience),
+            jwt_issuers: given(self.jwt_issuer),
+            ticket_seconds: self.ticket_seconds,
+            allow_unauthenticated: self.allow_unauthenticated.then_some(true),
+            audit_log: self.audit_log,
+        }
+    }
 }
 
 impl ServeFlags {
@@ -131,7 +231,9 @@ impl ServeFlags {
             pass_env: given(self.pass_env),
             warm_kernel: self.warm_kernel.then_some(true),
             disable_jupyter: self.disable_jupyter.then_some(true),
-            limits: std::collections::BTreeMap::new(),
+            auth: self.auth.into_layer(),
+            mcp: McpLayer { servers: self.mcp_servers, ..McpLayer::default() },
+            ..Layer::default()
         }
     }
 }

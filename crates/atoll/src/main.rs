@@ -3,9 +3,12 @@
 mod account;
 mod cli;
 mod config;
+mod credentials;
 mod logging;
+mod mcp;
 mod ready;
 mod runtime_dir;
+mod secrets;
 mod serve;
 mod signals;
 
@@ -15,17 +18,20 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Verb};
+use crate::secrets::Secrets;
 
 /// Version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
-    // Both must come before anything that may start a thread: the first makes this process a helper of the server, the
-    // second leaves an init behind as process 1.
+    // These must come before anything that may start a thread: the first makes this process a helper of the server, the
+    // second starts it anew without its secrets, the third leaves an init behind as process 1.
     atoll_process::spawner::run_if_asked();
+    let secrets = Secrets::take();
     atoll_process::init::run_if_pid_one();
     match Cli::parse().command {
-        Verb::Serve(flags) => serve::run(*flags),
+        Verb::Serve(flags) => serve::run(*flags, &secrets),
+        Verb::Mcp(flags) => mcp::run(&flags),
         Verb::Openapi => {
             let document = atoll_http::openapi(atoll_api::operations(), VERSION);
             print(&format!("{document:#}\n"))

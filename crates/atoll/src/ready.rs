@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use atoll_auth::Policy;
 use atoll_http::BoundAddress;
 
 /// A file that holds the server's URL as long as the server accepts connections.
@@ -44,21 +45,29 @@ pub(crate) fn url(address: &BoundAddress) -> String {
 }
 
 /// Tells people where the server is and what it means that it is there.
-pub(crate) fn announce(address: &BoundAddress, user: &str) {
+pub(crate) fn announce(address: &BoundAddress, user: &str, policy: Policy) {
     let url = url(address);
     tracing::info!("ready at {url}");
     match address {
         BoundAddress::Tcp(bound) => {
             tracing::info!("documentation at {url}/v1/docs");
-            if !bound.ip().is_loopback() {
+            if !bound.ip().is_loopback() && policy != Policy::Required {
                 tracing::warn!(
-                    "listening on {bound}: whoever can reach this address can run commands here"
+                    "DANGER: listening on {bound} without credentials: whoever can reach this address can run \
+                     commands here"
                 );
             }
         }
         BoundAddress::Unix(_) => {
             tracing::info!("documentation at /v1/docs on that socket");
         }
+    }
+    match policy {
+        Policy::Required => tracing::info!("every request must carry a credential"),
+        Policy::Optional => tracing::warn!(
+            "requests without a credential are let in: only JWT_SECRET is set, without JWT_AUTH_REQUIRED"
+        ),
+        Policy::Open => {}
     }
     tracing::warn!(
         "commands run with the rights of user {user} on this machine: there is no isolation yet"

@@ -9,10 +9,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atoll_auth::{AuditLog, Authenticator, Policy};
 use atoll_http::{Gauge, Settings};
+use atoll_mcp::Mcp;
 use atoll_operation::Registry;
 use atoll_process::Spawner;
 use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -22,8 +25,9 @@ use crate::cli::ServeFlags;
 use crate::config::{Config, Variables};
 use crate::ready::{self, ReadyFile};
 use crate::runtime_dir::{self, RuntimeDir};
+use crate::secrets::{self, Secrets};
 use crate::signals::StopSignals;
-use crate::{VERSION, logging};
+use crate::{VERSION, credentials, logging, mcp};
 
 /// Exit code for wrong flags or configuration, the same that the command line's own mistakes have.
 const WRONG_USE: u8 = 2;
@@ -47,9 +51,9 @@ fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
 }
 
 /// Runs the verb.
-pub(crate) fn run(flags: ServeFlags) -> ExitCode {
+pub(crate) fn run(flags: ServeFlags, secrets: &Secrets) -> ExitCode {
     let (config_file, ready_file) = (flags.config.clone(), flags.ready_file.clone());
-    let print_config = flags.print_config;
+    let (print_config, conformance) = (flags.print_config, flags.conformance);
     let variables = Variables::of_process();
     let account = Account::current();
     let layer = flags.into_layer();
@@ -63,7 +67,24 @@ pub(crate) fn run(flags: ServeFlags) -> ExitCode {
     if print_config {
         return crate::print(&config.to_toml());
     }
-    match start(config, &variables, &account, ready_file) {
+    let authenticator = match credentials::authenticator(&config, secrets, &variables) {
+        Ok(authenticator) => Arc::new(authenticator),
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    if authenticator.policy() != Policy::Open {
+        secrets::hide_memory();
+    }
+    let others = match mcp::Others::read(&config, &variables, conformance) {
+        Ok(others) => others,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    match start(config, authenticator, others, &variables, &account, ready_file) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("atoll: {error}");
@@ -74,11 +95,18 @@ pub(crate) fn run(flags: ServeFlags) -> ExitCode {
 
 fn start(
     config: Config,
+    authenticator: Arc<Authenticator>,
+    others: mcp::Others,
     variables: &Variables,
     account: &Account,
     ready_file: Option<PathBuf>,
 ) -> Result<(), Failure> {
     logging::start(&config).map_err(failed("cannot write the log; choose another --log-dir"))?;
+    let audit = config.auth.audit_log.as_deref().map(|path| {
+        let problem = format!("cannot write the audit log {}", path.display());
+        AuditLog::open(path).map(Arc::new).map_err(failed(problem))
+    });
+    let door = Door { authenticator, audit: audit.transpose()? };
     for (what, path) in [("home", &config.home), ("workspace", &config.workspace)] {
         let problem =
             format!("cannot create the {what} {}; choose another --{what}", path.display());
@@ -110,15 +138,23 @@ fn start(
             stop: CancellationToken::new(),
         };
         let python_version = variables.get("PYTHON_VERSION").map(str::to_owned);
-        serve(config, foundation, python_version, &account.name, ready_file).await
+        serve(config, door, others, foundation, python_version, &account.name, ready_file).await
     });
     // What still runs is a look at the system or the removal of a leftover: nothing to wait for.
     runtime.shutdown_background();
     served
 }
 
+/// Who is let in, and where that is written down.
+struct Door {
+    authenticator: Arc<Authenticator>,
+    audit: Option<Arc<AuditLog>>,
+}
+
 async fn serve(
     config: Config,
+    door: Door,
+    others: mcp::Others,
     foundation: Foundation,
     python_version: Option<String>,
     user: &str,
@@ -129,14 +165,20 @@ async fn serve(
     let limits = Arc::clone(&foundation.limits);
     let grace = Duration::from_secs(limits.stop_grace_seconds);
     let spawner = Spawner::launch().map_err(failed("cannot start the spawner"))?;
+    raise_open_files();
     let choices = Choices {
         warm_kernel: config.warm_kernel,
         python_version,
         disable_jupyter_lab: config.disable_jupyter,
+        browser: config.browser.clone().into(),
     };
+    let mcp = others.face(&foundation, &spawner);
     let sandbox = Sandbox::new(foundation, spawner, choices);
     let mut registry = Registry::default();
     sandbox.bind(&mut registry);
+    atoll_http::bind(&mut registry, &door.authenticator);
+    mcp.bind(&mut registry);
+    mcp.offer(&registry);
 
     let (ready, bound) = oneshot::channel();
     let settings = Settings {
@@ -145,7 +187,10 @@ async fn serve(
         limits,
         allowed_hosts: config.allow_hosts,
         allowed_origins: config.allow_origins,
+        authenticator: Arc::clone(&door.authenticator),
+        audit: door.audit,
         gauges: gauges(&sandbox),
+        mounts: vec![mcp::mount(&mcp)],
         ready: Some(ready),
     };
     let mut face = tokio::spawn(atoll_http::serve(registry, settings, stop.clone()));
@@ -157,7 +202,7 @@ async fn serve(
             let problem = format!("cannot write the ready file {}", path.display());
             _ready_file = Some(ReadyFile::write(path, &address).map_err(failed(problem))?);
         }
-        ready::announce(&address, user);
+        ready::announce(&address, user, door.authenticator.policy());
         tokio::task::spawn_blocking(move || runtime_dir::remove_leftovers(&config.runtime_dir));
     }
 
@@ -174,7 +219,7 @@ async fn serve(
         None => Ok(()),
     };
     tokio::select! {
-        () = take_down(face, sandbox, grace) => {}
+        () = take_down(face, &mcp, sandbox, grace) => {}
         signal = signals.next() => {
             tracing::warn!("stopped at once by a second signal");
             std::process::exit(128 + signal.as_raw_value());
@@ -187,12 +232,22 @@ async fn serve(
     })
 }
 
+/// Lets this process open as many files as the system allows, for its connections. Programs keep the lower limit they
+/// are used to: the spawner was started before.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "the number of open files stays limited");
+    }
+}
+
 /// Figures of the sandbox for `/metrics`.
 fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
     // Sessions are few enough that 32 bits hold their number exactly.
     let figure = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let (shells, bashes) = (Arc::clone(&sandbox.shells), Arc::clone(&sandbox.bashes));
     let (jupyters, nodes) = (Arc::clone(&sandbox.jupyters), Arc::clone(&sandbox.nodes));
+    let browsers = Arc::clone(&sandbox.browsers);
     let kernels = Arc::clone(&jupyters);
     vec![
         Gauge {
@@ -216,6 +271,11 @@ fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
             read: Box::new(move || figure(nodes.count())),
         },
         Gauge {
+            name: "atoll_browser_tabs",
+            help: "Tabs of the browser that are open, in all contexts.",
+            read: Box::new(move || figure(browsers.count())),
+        },
+        Gauge {
             name: "atoll_bash_sessions",
             help: "Bash sessions that exist.",
             read: Box::new(move || figure(bashes.count())),
@@ -224,11 +284,17 @@ fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
 }
 
 /// Ends open requests, then every session.
-async fn take_down(mut face: JoinHandle<io::Result<()>>, sandbox: Sandbox, grace: Duration) {
+async fn take_down(
+    mut face: JoinHandle<io::Result<()>>,
+    mcp: &Mcp,
+    sandbox: Sandbox,
+    grace: Duration,
+) {
     if !face.is_finished() && tokio::time::timeout(grace + MARGIN, &mut face).await.is_err() {
         tracing::warn!("requests that did not end in time were cut off");
         face.abort();
     }
+    mcp.close().await;
     if tokio::time::timeout(SESSIONS, sandbox.stop()).await.is_err() {
         tracing::warn!("sessions did not end in time; their processes end with this one");
     }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use atoll_operation::{Declaration, Mcp, Registry, Shape};
+use atoll_mcp::{HubSettings, Mcp};
+use atoll_operation::{Declaration, Mcp as Mark, Registry, Shape};
 use atoll_process::Spawner;
 use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use schemars::generate::SchemaSettings;
@@ -15,6 +16,26 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_atoll");
+
+/// The MCP face, without other servers.
+fn mcp() -> Mcp {
+    let nowhere = PathBuf::from("/nonexistent");
+    Mcp::new(atoll_mcp::Settings {
+        version: "0.0.0",
+        limits: Arc::default(),
+        workspace: nowhere.clone(),
+        hub: HubSettings {
+            servers: Vec::new(),
+            hidden: Vec::new(),
+            spawner: None,
+            environment: BTreeMap::new(),
+            directory: nowhere.clone(),
+            runtime_dir: nowhere,
+        },
+        conformance: false,
+        stop: CancellationToken::new(),
+    })
+}
 
 /// Everything bound, as the server binds it.
 fn registry() -> Registry {
@@ -32,6 +53,8 @@ fn registry() -> Registry {
     let spawner = Spawner::launch_program(Path::new(PROGRAM)).expect("a spawner");
     let mut registry = Registry::default();
     Sandbox::new(foundation, spawner, Choices::default()).bind(&mut registry);
+    atoll_http::bind(&mut registry, &Arc::default());
+    mcp().bind(&mut registry);
     registry
 }
 
@@ -84,7 +107,7 @@ fn every_operation_says_who_may_call_it() {
         let (area, right) = spec.scope.split_once(':').unwrap_or_default();
         let named = !area.is_empty() && area.bytes().all(|byte| byte.is_ascii_lowercase());
         assert!(named && ["read", "write"].contains(&right), "{}: {:?}", spec.id, spec.scope);
-        if spec.mcp == Mcp::ReadOnly {
+        if spec.mcp == Mark::ReadOnly {
             assert_eq!(right, "read", "{} changes nothing, so reading must suffice", spec.id);
         }
     }

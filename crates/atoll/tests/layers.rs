@@ -20,12 +20,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("atoll-kernel", &["atoll-process"]),
     ("atoll-node", &["atoll-process"]),
     ("atoll-proxy", &[]),
+    ("atoll-auth", &[]),
+    ("atoll-cdp", &[]),
+    ("atoll-browser", &["atoll-cdp", "atoll-process"]),
     // Capabilities know the contract and the mechanisms.
     (
         "atoll-sandbox",
         &[
             "atoll-api",
             "atoll-archive",
+            "atoll-browser",
             "atoll-kernel",
             "atoll-node",
             "atoll-operation",
@@ -35,15 +39,19 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     // Faces know the contract, and a mechanism that only moves bytes.
-    ("atoll-http", &["atoll-api", "atoll-operation", "atoll-proxy"]),
+    ("atoll-http", &["atoll-api", "atoll-auth", "atoll-operation", "atoll-proxy"]),
     ("atoll-client", &["atoll-api", "atoll-operation"]),
+    // It starts the servers whose tools it passes on.
+    ("atoll-mcp", &["atoll-api", "atoll-operation", "atoll-process"]),
     // Programs wire everything; nothing depends on them.
     (
         "atoll",
         &[
             "atoll-api",
+            "atoll-auth",
             "atoll-client",
             "atoll-http",
+            "atoll-mcp",
             "atoll-operation",
             "atoll-process",
             "atoll-sandbox",
@@ -64,6 +72,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("atoll-process", &["axum", "hyper", "rmcp", "schemars", "tower"]),
     ("atoll-sandbox", &["axum", "http", "hyper", "hyper-util", "rmcp", "tower", "tower-http"]),
     ("atoll-http", &["rmcp"]),
+    ("atoll-mcp", &["axum", "hyper", "tower"]),
     ("atoll-client", &["axum", "rmcp"]),
     ("atoll", &["axum", "hyper", "rmcp", "tower"]),
 ];
@@ -75,6 +84,7 @@ const ONE_HOME: &[&str] = &[
     "grep-searcher",
     "ignore",
     "inotify",
+    "jsonwebtoken",
     "kube",
     "pty-process",
     "rmcp",

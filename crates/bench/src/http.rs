@@ -37,6 +37,27 @@ impl Request {
     }
 }
 
+impl Request {
+    /// A JSON request with any headers.
+    pub(crate) fn post_with(
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &serde_json::Value,
+    ) -> Self {
+        let body = body.to_string();
+        let headers: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = body.len();
+        Self(
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\
+                 content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+            .into_bytes(),
+        )
+    }
+}
+
 /// An answer, whole.
 #[derive(Debug)]
 pub(crate) struct Response {
@@ -89,7 +110,17 @@ impl Connection {
         self.time(request).map(|(_, response)| response)
     }
 
+    /// Sends a request and returns the head of its answer too.
+    pub(crate) fn ask_for_head(&mut self, request: &Request) -> io::Result<(String, Response)> {
+        self.stream.write_all(&request.0)?;
+        self.receive_with_head()
+    }
+
     fn receive(&mut self) -> io::Result<Response> {
+        self.receive_with_head().map(|(_, response)| response)
+    }
+
+    fn receive_with_head(&mut self) -> io::Result<(String, Response)> {
         let head_end = self.fill_until(b"\r\n\r\n")?;
         let head = String::from_utf8_lossy(&self.buffer[..head_end]).into_owned();
         self.buffer.drain(..head_end);
@@ -109,7 +140,7 @@ impl Connection {
         } else {
             return Err(malformed("body: neither a length nor chunks", &head));
         };
-        Ok(Response { status, body })
+        Ok((head, Response { status, body }))
     }
 
     fn take_chunks(&mut self) -> io::Result<Vec<u8>> {

@@ -11,6 +11,7 @@ mod report;
 mod sequence;
 mod server;
 mod statistics;
+mod stopwatch;
 mod usage;
 
 use std::fmt::Write as _;

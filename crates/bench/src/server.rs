@@ -94,6 +94,32 @@ impl Launch {
         }
     }
 
+    /// An MCP server with a tool that echoes, by FastMCP.
+    pub(crate) fn fastmcp(peers: &Path) -> Self {
+        Self {
+            name: "FastMCP",
+            program: peers.join("mcp-venv/bin/python"),
+            prefix: vec![peers.join("fastmcp_server.py").into_os_string()],
+            arguments: |port, _| vec![port.to_string().into()],
+            health: "/health",
+            programs: None,
+        }
+    }
+
+    /// The reference MCP server, which has no page of its own: it is well when it refuses what is not MCP.
+    pub(crate) fn everything(peers: &Path) -> Self {
+        let package = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+        let script = "PORT=$2 exec node \"$1\" streamableHttp";
+        Self {
+            name: "server-everything",
+            program: "/bin/sh".into(),
+            prefix: vec!["-c".into(), script.into(), "sh".into(), peers.join(package).into()],
+            arguments: |port, _| vec![port.to_string().into()],
+            health: "/mcp",
+            programs: None,
+        }
+    }
+
     /// A static file server: everything below `/`, with sendfile.
     pub(crate) fn nginx() -> Self {
         Self {
@@ -237,7 +263,8 @@ pub(crate) fn locate(program: &str) -> Result<String, Failure> {
 
 fn is_healthy(port: u16, health: &Request) -> bool {
     let answer = Connection::open(port).and_then(|mut connection| connection.ask(health));
-    answer.is_ok_and(|response| response.status == 200)
+    // A server of MCP alone answers such a request with a refusal.
+    answer.is_ok_and(|response| response.status == 200 || response.status == 400)
 }
 
 fn free_port() -> std::io::Result<u16> {

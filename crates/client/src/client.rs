@@ -64,6 +64,16 @@ impl Client {
         Ok(self)
     }
 
+    /// Shows a credential with every request: an API key or a signed token.
+    pub fn with_credential(mut self, credential: &str) -> Result<Self, ClientError> {
+        let value = HeaderValue::from_str(&format!("Bearer {}", credential.trim()));
+        // The error must not repeat the credential.
+        let mut value = value.map_err(|_| ClientError::Header("Authorization".to_owned()))?;
+        value.set_sensitive(true);
+        self.headers.insert(header::AUTHORIZATION, value);
+        Ok(self)
+    }
+
     /// Carries out an operation.
     pub async fn call<O: Operation>(&self, input: O) -> Result<O::Output, ClientError> {
         let response = self.send(&O::SPEC, &input, &HeaderMap::new()).await?;
@@ -199,5 +209,10 @@ mod tests {
         assert!(client().with_header("Authorization", "Bearer x").is_ok());
         assert!(client().with_header("X-Y", "a\nb").is_err());
         assert!(client().with_header("X Y", "a").is_err());
+        let known = client().with_credential(" s3cret\n").unwrap();
+        assert_eq!(known.headers["authorization"], "Bearer s3cret");
+        assert!(!format!("{known:?}").contains("s3cret"));
+        let error = client().with_credential("s3\ncret").unwrap_err();
+        assert!(!error.to_string().contains("s3"), "{error}");
     }
 }

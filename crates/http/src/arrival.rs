@@ -7,12 +7,15 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::dialect::Failure;
 
 /// How long a client may stay silent in the middle of a body.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a body may take as a whole, and how many bytes buy it another second: a sender that dribbles is given up.
+const WHOLE_PATIENCE: Duration = Duration::from_mins(2);
+const BYTES_PER_SECOND: u64 = 1024;
 /// How much of a refused body is read on, and for how long.
 const DRAIN_BYTES: usize = 64 << 20;
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
@@ -24,12 +27,16 @@ pub(crate) struct Arrival {
     asleep: bool,
     /// Nothing more will come.
     over: bool,
+    /// When the first bytes were asked for.
+    started: Option<Instant>,
+    received: u64,
 }
 
 impl Arrival {
     pub(crate) fn new(headers: &HeaderMap, body: Body) -> Self {
         let over = body.is_end_stream();
-        Self { body, asleep: headers.contains_key(header::EXPECT), over }
+        let asleep = headers.contains_key(header::EXPECT);
+        Self { body, asleep, over, started: None, received: 0 }
     }
 
     /// Its length, where the client has said so; at least none.
@@ -46,7 +53,7 @@ impl Arrival {
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         self.asleep = false;
         while !self.over {
-            let Ok(frame) = timeout(BODY_PATIENCE, self.body.frame()).await else {
+            let Ok(frame) = timeout(self.patience(), self.body.frame()).await else {
                 self.over = true;
                 return Err(Failure::new(
                     StatusCode::REQUEST_TIMEOUT,
@@ -69,10 +76,18 @@ impl Arrival {
             if let Ok(data) = frame.into_data()
                 && !data.is_empty()
             {
+                self.received += data.len() as u64;
                 return Ok(Some(data));
             }
         }
         Ok(None)
+    }
+
+    /// How long the next bytes may take. Only the client's time counts: it cannot send faster than we read.
+    fn patience(&mut self) -> Duration {
+        let spent = self.started.get_or_insert_with(Instant::now).elapsed();
+        let earned = Duration::from_secs(self.received / BYTES_PER_SECOND);
+        BODY_PATIENCE.min((WHOLE_PATIENCE + earned).saturating_sub(spent))
     }
 
     /// Reads on and drops what comes, for a while, so that an answer reaches a client that is still sending.
@@ -112,6 +127,30 @@ mod tests {
         assert_eq!(arrival.next().await.unwrap().unwrap(), "{");
         assert_eq!(arrival.next().await.unwrap_err().status, StatusCode::REQUEST_TIMEOUT);
         assert!(arrival.next().await.unwrap().is_none(), "for good");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_dribbles_is_given_up_and_a_slow_one_is_not() {
+        let sent = |bytes: usize| {
+            let pieces = stream::unfold((), move |()| async move {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                Some((Ok::<_, io::Error>(Bytes::from(vec![b'x'; bytes])), ()))
+            });
+            arrival(Body::from_stream(pieces.take(100)))
+        };
+        let mut dribbling = sent(1);
+        let mut pieces = 0;
+        let failure = loop {
+            match dribbling.next().await {
+                Ok(piece) => pieces += usize::from(piece.is_some()),
+                Err(failure) => break failure,
+            }
+        };
+        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
+        assert!(pieces < 10, "{pieces}");
+        let mut slow = sent(64 << 10);
+        while slow.next().await.unwrap().is_some() {}
+        assert_eq!(slow.received, 100 * (64 << 10));
     }
 
     #[tokio::test]

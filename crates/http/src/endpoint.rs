@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use serde_json::Value;
 
+use crate::arrival::Arrival;
 use crate::dialect::{Failure, aio};
 use crate::face::Shared;
 use crate::origin::context;
@@ -20,18 +21,24 @@ use crate::passage::{Passage, Served};
 use crate::request::{self, BodyLimit};
 use crate::{sse, transfer, websocket, window};
 
+/// Answered to whoever has a good credential, whatever its scopes: it says only that, and what they are.
+const ANYBODY: [&str; 1] = ["auth_authenticate"];
+
 /// An operation and what its requests share.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    bound: Bound,
+    bound: Arc<Bound>,
     served: Served,
     shared: Arc<Shared>,
 }
 
 impl Endpoint {
-    pub(crate) fn new(bound: Bound, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(bound: Arc<Bound>, shared: &Arc<Shared>) -> Self {
         let spec = bound.spec();
-        let served = Served::new(&shared.metrics, spec.id, spec.path);
+        let mut served = Served::new(&shared.metrics, spec.id, spec.path);
+        if spec.shape == Shape::Window {
+            served = served.through_window();
+        }
         Self { bound, served, shared: Arc::clone(shared) }
     }
 
@@ -41,9 +48,16 @@ impl Endpoint {
 
     /// Answers a request for this operation.
     pub(crate) async fn answer(&self, request: Request) -> Response {
-        Passage::of(request.extensions()).serve(&self.served);
+        let passage = Passage::of(request.extensions());
+        passage.serve(&self.served);
         let (parts, body) = request.into_parts();
         let spec = self.bound.spec();
+        if !ANYBODY.contains(&spec.id)
+            && let Err(failure) = passage.permit(spec.scope)
+        {
+            Arrival::new(&parts.headers, body).drain().await;
+            return aio::failure(&failure, Some(spec));
+        }
         let outcome = match spec.shape {
             Shape::Conversation => self.converse(parts, body).await,
             Shape::Unary | Shape::Streaming => self.carry_out(parts, body).await,
@@ -142,7 +156,11 @@ impl Endpoint {
 
     fn context(&self, parts: &Parts) -> Context {
         let passage = Passage::of(&parts.extensions);
-        context(passage.id(), &parts.headers, &parts.uri, self.bound.input_shape())
+        let cx = context(passage.id(), &parts.headers, &parts.uri, self.bound.input_shape());
+        match passage.principal().cloned() {
+            Some(principal) => cx.called_by(principal),
+            None => cx,
+        }
     }
 
     /// Logs the private cause of a failure, which the caller is not told.

@@ -1,19 +1,20 @@
 //! The whole face: what happens to a request from its head to the head of its answer.
 //!
-//! In order: it is watched from now on, the guard judges it, the router finds its operation or page, and a panic
-//! becomes a 500.
+//! In order: it is watched from now on, the guard judges where it comes from, its credential says who sends it, the
+//! router finds its operation or page, which asks whether the sender may, and a panic becomes a 500.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use atoll_api::system::Limits;
+use atoll_auth::{AuditLog, Authenticator};
 use atoll_operation::{Method, Registry, Shape};
 use atoll_proxy::Proxy;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
 use futures::FutureExt;
@@ -21,16 +22,29 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::admission::{self, Admitted, Standing};
+use crate::arrival::Arrival;
 use crate::dialect::{Failure, aio};
 use crate::endpoint::Endpoint;
 use crate::guard::{Guard, Verdict};
 use crate::metrics::Metrics;
+use crate::mount::Mount;
 use crate::pages;
 use crate::passage::{Served, Watch};
+
+/// Bytes of a request's target; what is larger belongs into a body.
+const TARGET_BYTES: usize = 32 << 10;
 
 /// What every request has to do with.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Knows who may come in.
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) audit: Option<Arc<AuditLog>>,
+    /// Who may show our pages in a frame.
+    pub(crate) ancestors: String,
+    /// What a browser may do with an answer that says nothing else: show it, run nothing.
+    pub(crate) policy: HeaderValue,
     pub(crate) limits: Arc<Limits>,
     pub(crate) metrics: Metrics,
     /// Connections to the servers behind windows.
@@ -44,8 +58,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What a server that asks for nothing starts with.
     pub(crate) fn new(limits: Arc<Limits>, metrics: Metrics, stop: CancellationToken) -> Self {
+        let ancestors = "frame-ancestors 'self'".to_owned();
         Self {
+            authenticator: Arc::default(),
+            audit: None,
+            policy: policy(&ancestors),
+            ancestors,
             limits,
             metrics,
             proxy: Proxy::default(),
@@ -53,6 +73,26 @@ impl Shared {
             kill: CancellationToken::new(),
             tracker: TaskTracker::new(),
         }
+    }
+
+    /// The same for one that asks for credentials, or writes down who came.
+    pub(crate) fn guarded_by(
+        self,
+        authenticator: Arc<Authenticator>,
+        audit: Option<Arc<AuditLog>>,
+    ) -> Self {
+        Self { authenticator, audit, ..self }
+    }
+
+    /// The same for one whose pages others may show in a frame.
+    pub(crate) fn shown_by(self, origins: &[String]) -> Self {
+        let plain = |origin: &&String| {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b":/.-[]".contains(&byte);
+            !origin.is_empty() && origin.bytes().all(allowed)
+        };
+        let others = origins.iter().filter(plain).map(|origin| format!(" {origin}"));
+        let ancestors = self.ancestors.clone() + &others.collect::<String>();
+        Self { policy: policy(&ancestors), ancestors, ..self }
     }
 
     /// Counts and logs a panic that was caught.
@@ -63,6 +103,11 @@ impl Shared {
         tracing::error!(request_id, cause, "panicked");
         self.metrics.panicked();
     }
+}
+
+fn policy(ancestors: &str) -> HeaderValue {
+    let strict = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    HeaderValue::from_str(&format!("default-src 'none'; {ancestors}")).unwrap_or(strict)
 }
 
 /// The router with everything round it.
@@ -80,6 +125,7 @@ impl Face {
         registry: Registry,
         guard: Guard,
         version: &str,
+        mounts: Vec<Mount>,
         shared: Arc<Shared>,
     ) -> Self {
         let endpoints: Vec<_> = registry
@@ -99,6 +145,9 @@ impl Face {
                 router = router.route(spec.path, on(filter(spec.method), handler));
             }
         }
+        for mount in mounts {
+            router = mount.add_to(router, &shared);
+        }
         let unserved = Served::new(&shared.metrics, "none", "none");
         Self {
             router: router.fallback(unknown_path).method_not_allowed_fallback(unknown_method),
@@ -110,8 +159,13 @@ impl Face {
 
     /// Answers a request.
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
-        let watch = Watch::begin(&mut request, &self.shared.metrics, &self.unserved);
-        let verdict = self.guard.judge(&request);
+        let watch = Watch::begin(&mut request, &self.shared, &self.unserved);
+        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let verdict = if target.len() > TARGET_BYTES {
+            Verdict::Refused(too_long())
+        } else {
+            self.guard.judge(&request)
+        };
         let mut response = match verdict {
             Verdict::Refused(failure) => aio::failure(&failure, None),
             Verdict::Preflight(headers) => {
@@ -120,13 +174,34 @@ impl Face {
                 response.headers_mut().extend(headers);
                 response
             }
-            Verdict::Admitted(headers) => {
-                let mut response = self.route(request, watch.id()).await;
+            Verdict::Admitted { headers, own } => {
+                let mut response = self.authenticate(request, own, &watch).await;
                 response.headers_mut().extend(headers);
                 response
             }
         };
         watch.finish(&mut response);
+        response
+    }
+
+    /// Answers a request of somebody who is let in.
+    async fn authenticate(&self, request: Request, own: bool, watch: &Watch) -> Response {
+        let authenticator = &self.shared.authenticator;
+        let Admitted { standing, visit } = match admission::admit(authenticator, &request, own) {
+            Ok(admitted) => admitted,
+            Err(failure) => {
+                let (parts, body) = request.into_parts();
+                Arrival::new(&parts.headers, body).drain().await;
+                let mut response = aio::failure(&failure, None);
+                admission::challenge(&mut response);
+                return response;
+            }
+        };
+        watch.passage().admit(standing.clone());
+        let mut response = self.route(request, watch.id()).await;
+        if let (Some(visit), Standing::Known(principal)) = (visit, standing) {
+            visit.welcome(authenticator, &principal, watch.passage().base(), &mut response);
+        }
         response
     }
 
@@ -151,6 +226,14 @@ fn filter(method: Method) -> MethodFilter {
         Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
     }
+}
+
+fn too_long() -> Failure {
+    Failure::new(
+        StatusCode::URI_TOO_LONG,
+        "request.target",
+        format!("the path and query have more than {TARGET_BYTES} bytes; send values in the body"),
+    )
 }
 
 async fn unknown_path(request: Request) -> Response {

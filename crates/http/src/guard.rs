@@ -1,18 +1,20 @@
-//! Keeps web pages out of a server that asks for no credentials.
+//! Keeps web pages out: those of others must not drive this server by way of a browser.
 //!
 //! A page in somebody's browser can reach a server on that person's machine: by making its own name resolve here (DNS
 //! rebinding, seen in `Host`) or by sending requests across origins (seen in `Origin` and `Sec-Fetch-Site`). Every
 //! request is judged here before it is routed, WebSockets included, by its headers and path, never by its query. A
-//! unix socket is out of a browser's reach and is not guarded.
+//! unix socket is out of a browser's reach and is not guarded. A server that asks everybody for a credential may be
+//! addressed by any name, since a page under another name has none of its cookies; its origins are checked all the same.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use axum::extract::Request;
-use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode};
 
 use crate::dialect::Failure;
 use crate::listen::BoundAddress;
+use crate::origin::host as reached_host;
 
 /// Seconds a browser may remember that an origin is allowed.
 const PREFLIGHT_AGE: &str = "86400";
@@ -24,6 +26,8 @@ const EXPOSED: &str = "x-request-id, content-disposition, etag";
 #[derive(Debug)]
 pub(crate) struct Guard {
     reach: Reach,
+    /// Whether everybody must show a credential.
+    locked: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
 }
@@ -38,8 +42,9 @@ enum Reach {
 
 /// What becomes of a request.
 pub(crate) enum Verdict {
-    /// It goes on; these headers are added to its answer.
-    Admitted(HeaderMap),
+    /// It goes on; these headers are added to its answer. `own` is false when a browser sent it for a page that is
+    /// neither ours nor listed: a cookie in it does not count.
+    Admitted { headers: HeaderMap, own: bool },
     /// It asked whether it might come, and it may.
     Preflight(HeaderMap),
     /// It ends here.
@@ -47,24 +52,30 @@ pub(crate) enum Verdict {
 }
 
 impl Guard {
-    pub(crate) fn new(address: &BoundAddress, hosts: &[String], origins: &[String]) -> Self {
+    pub(crate) fn new(
+        address: &BoundAddress,
+        hosts: &[String],
+        origins: &[String],
+        locked: bool,
+    ) -> Self {
         let reach = match address {
             BoundAddress::Unix(_) => Reach::Unix,
             BoundAddress::Tcp(address) if address.ip().is_loopback() => Reach::Loopback,
             BoundAddress::Tcp(_) => Reach::Network,
         };
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { reach, hosts: lower(hosts), origins: lower(origins) }
+        Self { reach, locked, hosts: lower(hosts), origins: lower(origins) }
     }
 
     pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
+        let own = self.is_own(request);
         if self.reach == Reach::Unix {
-            return Verdict::Admitted(HeaderMap::new());
+            return Verdict::Admitted { headers: HeaderMap::new(), own };
         }
         let judged = self.check_host(request).and_then(|host| self.check_origin(request, &host));
         match judged {
             Err(failure) => Verdict::Refused(failure),
-            Ok(None) => Verdict::Admitted(HeaderMap::new()),
+            Ok(None) => Verdict::Admitted { headers: HeaderMap::new(), own },
             Ok(Some(origin)) => {
                 let mut answer = HeaderMap::new();
                 answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -75,9 +86,24 @@ impl Guard {
                 }
                 let exposed = HeaderValue::from_static(EXPOSED);
                 answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
-                Verdict::Admitted(answer)
+                Verdict::Admitted { headers: answer, own }
             }
         }
+    }
+
+    /// Whether a request that a browser may have sent comes from a page of ours or of a listed origin. `*` lists none:
+    /// it lets others call, but not with our cookies.
+    fn is_own<B>(&self, request: &Request<B>) -> bool {
+        let headers = request.headers();
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            let followed = matches!(*request.method(), Method::GET | Method::HEAD);
+            return !is_foreign(headers) || (followed && is_navigation(headers));
+        };
+        let origin = origin.to_str().map(str::to_ascii_lowercase).unwrap_or_default();
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        is_same(&origin, &host.unwrap_or_default().to_ascii_lowercase())
+            || is_same(&origin, &reached_host(headers).to_ascii_lowercase())
+            || (origin != "*" && self.origins.contains(&origin))
     }
 
     /// The host the request was meant for, in lower case, if it is one of ours.
@@ -97,7 +123,7 @@ impl Guard {
         let Some((name, port)) = split_host(&host) else {
             return Err(bad_host("the Host header is not a host name with an optional port"));
         };
-        let checked = self.reach == Reach::Loopback || !self.hosts.is_empty();
+        let checked = (self.reach == Reach::Loopback && !self.locked) || !self.hosts.is_empty();
         let listed = self.hosts.iter().any(|allowed| {
             allowed == "*" || *allowed == host || (*allowed == name && !allowed.contains(':'))
         });
@@ -107,8 +133,8 @@ impl Guard {
                 StatusCode::FORBIDDEN,
                 "guard.host",
                 format!(
-                    "this server asks for no credentials, so it answers only when addressed as localhost{port} or \
-                     127.0.0.1{port}, not as {name}"
+                    "this server answers only when addressed as localhost{port}, 127.0.0.1{port} or a name it was \
+                     given, not as {name}"
                 ),
             );
             return Err(
@@ -138,7 +164,8 @@ impl Guard {
         if sent.next().is_some() || origin.is_empty() {
             return Err(foreign("an unreadable origin"));
         }
-        if is_same(&origin, host) {
+        // A page cannot set the second by itself: the browser would ask first, and be refused.
+        if is_same(&origin, host) || is_same(&origin, &reached_host(headers).to_ascii_lowercase()) {
             return Ok(None);
         }
         if any || self.origins.contains(&origin) {
@@ -156,7 +183,7 @@ fn foreign(origin: &str) -> Failure {
     let failure = Failure::new(
         StatusCode::FORBIDDEN,
         "guard.origin",
-        format!("this server asks for no credentials, so {origin} may not call it from a browser"),
+        format!("{origin} may not call this server from a browser"),
     );
     failure.with_hint("If this is wanted, add the origin to the server's allowed origins.")
 }
@@ -206,14 +233,19 @@ fn is_same(origin: &str, host: &str) -> bool {
 /// Whether a page of another origin loads this as an image, script or the like: browsers send no `Origin` then, but
 /// newer ones say so in `Sec-Fetch-Site`. Following a link is allowed, and so are the pages' own files.
 fn is_foreign_load<B>(request: &Request<B>) -> bool {
-    static SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-    static MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-    let is = |name: &HeaderName, value: &str| {
-        request.headers().get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes())
-    };
-    request.uri().path().starts_with("/v1/")
-        && (is(&SITE, "cross-site") || is(&SITE, "same-site"))
-        && !is(&MODE, "navigate")
+    let headers = request.headers();
+    request.uri().path().starts_with("/v1/") && is_foreign(headers) && !is_navigation(headers)
+}
+
+/// Whether a browser says that a page of another origin made it ask.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    matches!(site, Some(b"cross-site" | b"same-site"))
+}
+
+/// Whether a browser says that it goes to another page.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_some_and(|mode| mode.as_bytes() == b"navigate")
 }
 
 fn is_preflight<B>(request: &Request<B>) -> bool {

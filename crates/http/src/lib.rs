@@ -3,13 +3,18 @@
 //! This crate carries out nothing itself and knows no capability. What reads like a rule of the product — names,
 //! limits, errors — comes from the contract; what reads like a habit of one client family is in [`dialect`].
 
+mod admission;
 mod arrival;
+mod credential;
+mod desk;
+mod devtools;
 mod dialect;
 mod endpoint;
 mod face;
 mod guard;
 mod listen;
 mod metrics;
+mod mount;
 mod origin;
 mod pages;
 mod passage;
@@ -22,7 +27,9 @@ mod transfer;
 mod websocket;
 mod window;
 
+pub use desk::bind;
 pub use dialect::aio::openapi;
 pub use listen::{BoundAddress, Listen};
+pub use mount::{Mount, MountBody};
 pub use serve::serve;
 pub use settings::{Gauge, Settings};

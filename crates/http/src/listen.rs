@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub(crate) enum Listener {
 
 /// An accepted connection.
 pub(crate) enum Accepted {
-    Tcp(TcpStream),
+    Tcp(TcpStream, IpAddr),
     Unix(UnixStream),
 }
 
@@ -110,7 +110,10 @@ impl Listener {
 
     pub(crate) async fn accept(&self) -> io::Result<Accepted> {
         match self {
-            Self::Tcp(listener) => listener.accept().await.map(|(io, _)| Accepted::Tcp(io)),
+            Self::Tcp(listener) => {
+                let accepted = listener.accept().await;
+                accepted.map(|(io, peer)| Accepted::Tcp(io, peer.ip().to_canonical()))
+            }
             Self::Unix(socket) => {
                 let accepted = socket.listener.accept().await;
                 accepted.map(|(io, _)| Accepted::Unix(io))

@@ -9,6 +9,8 @@ use atoll_operation::{Context, InputShape};
 use axum::http::Uri;
 use axum::http::header::{self, HeaderMap};
 
+use crate::credential::is_key;
+
 /// What a capability may know about this request.
 pub(crate) fn context(
     request_id: &str,
@@ -22,7 +24,7 @@ pub(crate) fn context(
         .resuming_after(resume_after.map(str::to_owned))
 }
 
-fn reached_at(headers: &HeaderMap) -> String {
+pub(crate) fn reached_at(headers: &HeaderMap) -> String {
     format!("{}://{}{}", protocol(headers), host(headers), prefix(headers))
 }
 
@@ -72,7 +74,8 @@ fn kept_query(uri: &Uri, shape: &InputShape) -> String {
     let foreign = |part: &&str| {
         let name = form_urlencoded::parse(part.as_bytes()).next();
         let name = name.map_or(Cow::Borrowed(""), |(name, _)| name);
-        !part.is_empty() && !shape.declares(&name)
+        // A key would outlive the page the link leads to; tickets are made for links.
+        !part.is_empty() && !shape.declares(&name) && !is_key(part)
     };
     query.split('&').filter(foreign).collect::<Vec<_>>().join("&")
 }
@@ -121,7 +124,7 @@ mod tests {
     fn links_keep_the_query_but_not_the_operations_own_parameters() {
         let host = ("host", "h");
         assert_eq!(
-            link(&[host], "/x?ticket=a%20b&session%5Fid=s&&route=r"),
+            link(&[host], "/x?ticket=a%20b&session%5Fid=s&&route=r&api_key=k"),
             "http://h/terminal?ticket=a%20b&route=r"
         );
     }

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use axum::routing::get;
@@ -36,17 +36,23 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
 
     let mut pages = Pages::new(shared);
     pages.add("/health", move |_| page("application/json", health.clone()));
-    pages.add("/metrics", move |_| page(METRICS, figures.metrics.render()));
+    pages
+        .add_for("/metrics", Some("system:read"), move |_| page(METRICS, figures.metrics.render()));
     pages.add("/v1/openapi.json", cached("application/json", document));
     pages.add("/", |_| redirect("v1/docs"));
     pages.add("/favicon.ico", |_| empty(StatusCode::NO_CONTENT));
     for file in swagger::files() {
         let cached = cached(file.content_type, Bytes::from_static(file.content));
-        pages.add(file.path, move |request| with_policy(cached(request)));
+        let policy = swagger::policy(&shared.ancestors);
+        pages.add(file.path, move |request| with_policy(cached(request), &policy));
     }
     let served = pages.served("/llms.txt");
     let handler = move |request: Request| async move {
-        Passage::of(request.extensions()).serve(&served);
+        let passage = Passage::of(request.extensions());
+        passage.serve(&served);
+        if let Err(failure) = passage.permit("system:read") {
+            return aio::failure(&failure, None);
+        }
         manual(described.as_deref(), &request.into_parts().0).await
     };
     pages.router.route("/llms.txt", get(handler))
@@ -73,10 +79,24 @@ impl<'a> Pages<'a> {
         path: &'static str,
         answer: impl Fn(&Request) -> Response + Clone + Send + Sync + 'static,
     ) {
+        self.add_for(path, None, answer);
+    }
+
+    /// A page for those who have this scope.
+    fn add_for(
+        &mut self,
+        path: &'static str,
+        scope: Option<&'static str>,
+        answer: impl Fn(&Request) -> Response + Clone + Send + Sync + 'static,
+    ) {
         let served = self.served(path);
         let handler = async move |request: Request| {
-            Passage::of(request.extensions()).serve(&served);
-            answer(&request)
+            let passage = Passage::of(request.extensions());
+            passage.serve(&served);
+            match scope.map_or(Ok(()), |scope| passage.permit(scope)) {
+                Ok(()) => answer(&request),
+                Err(failure) => aio::failure(&failure, None),
+            }
         };
         self.router = std::mem::take(&mut self.router).route(path, get(handler));
     }
@@ -127,10 +147,8 @@ fn cached(
     }
 }
 
-fn with_policy(mut response: Response) -> Response {
-    static POLICY: HeaderName = header::CONTENT_SECURITY_POLICY;
-    let policy = HeaderValue::from_static(swagger::POLICY);
-    response.headers_mut().insert(&POLICY, policy);
+fn with_policy(mut response: Response, policy: &HeaderValue) -> Response {
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy.clone());
     response
 }
 

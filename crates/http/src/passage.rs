@@ -3,8 +3,11 @@
 //! The line is written when the answer's head is ready, or when the client went away before that, so that no request
 //! passes unseen. Nothing of a body or a query is in it.
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+use atoll_auth::{AuditRecord, Principal};
 
 use axum::extract::Request;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -12,6 +15,9 @@ use axum::http::{Extensions, Method, StatusCode};
 use axum::response::Response;
 use uuid::Uuid;
 
+use crate::admission::{self, Standing};
+use crate::dialect::Failure;
+use crate::face::Shared;
 use crate::metrics::{Counted, Metrics, Series};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -23,12 +29,19 @@ const CLIENT_LEFT: u16 = 499;
 pub(crate) struct Served {
     series: Arc<Series>,
     route: &'static str,
+    /// Whether another program answers; then everything below the route is its.
+    window: bool,
 }
 
 impl Served {
     pub(crate) fn new(metrics: &Metrics, operation: &'static str, route: &'static str) -> Self {
         let series = metrics.series(operation);
-        Self { series, route }
+        Self { series, route, window: false }
+    }
+
+    /// The same for a route below which another program answers.
+    pub(crate) fn through_window(self) -> Self {
+        Self { window: true, ..self }
     }
 }
 
@@ -37,7 +50,12 @@ impl Served {
 pub(crate) struct Passage {
     id: String,
     served: OnceLock<Served>,
+    standing: OnceLock<Standing>,
 }
+
+/// The address a request came from, in its extensions; none for a unix socket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) Option<IpAddr>);
 
 impl Passage {
     /// The passage of the request with these extensions.
@@ -48,6 +66,29 @@ impl Passage {
     /// The id the request is logged under.
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Notes as whom the request goes on.
+    pub(crate) fn admit(&self, standing: Standing) {
+        self.standing.get_or_init(|| standing);
+    }
+
+    /// Who sent the request, where that matters.
+    pub(crate) fn principal(&self) -> Option<&Arc<Principal>> {
+        match self.standing.get()? {
+            Standing::Public => None,
+            Standing::Known(principal) => Some(principal),
+        }
+    }
+
+    /// Refuses what the sender may not do.
+    pub(crate) fn permit(&self, scope: &str) -> Result<(), Failure> {
+        admission::permit(self.standing.get(), scope)
+    }
+
+    /// The path below which the page lies that the request was for.
+    pub(crate) fn base(&self) -> &'static str {
+        self.served.get().filter(|served| served.window).map_or("/", |served| served.route)
     }
 
     /// Notes who serves the request; the first to say so counts.
@@ -64,27 +105,39 @@ pub(crate) struct Watch {
     started: Instant,
     status: Option<StatusCode>,
     unserved: Served,
+    peer: Option<IpAddr>,
+    forwarded_for: Option<String>,
+    shared: Arc<Shared>,
     _counted: Counted,
 }
 
 impl Watch {
     /// Begins to watch a request; `unserved` stands for those nobody serves.
-    pub(crate) fn begin(request: &mut Request, metrics: &Metrics, unserved: &Served) -> Self {
-        let passage =
-            Arc::new(Passage { id: request_id(request.headers()), served: OnceLock::new() });
+    pub(crate) fn begin(request: &mut Request, shared: &Arc<Shared>, unserved: &Served) -> Self {
+        let id = request_id(request.headers());
+        let passage = Arc::new(Passage { id, ..Passage::default() });
         request.extensions_mut().insert(Arc::clone(&passage));
+        let peer = request.extensions_mut().remove::<Peer>().and_then(|peer| peer.0);
+        let recorded = shared.audit.is_some();
         Self {
             passage,
             method: request.method().clone(),
             started: Instant::now(),
             status: None,
             unserved: unserved.clone(),
-            _counted: metrics.request(),
+            peer,
+            forwarded_for: recorded.then(|| forwarded_for(request.headers())).flatten(),
+            shared: Arc::clone(shared),
+            _counted: shared.metrics.request(),
         }
     }
 
     pub(crate) fn id(&self) -> &str {
         &self.passage.id
+    }
+
+    pub(crate) fn passage(&self) -> &Passage {
+        &self.passage
     }
 
     /// The answer is ready.
@@ -96,6 +149,28 @@ impl Watch {
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        let window = self.passage.served.get().is_some_and(|served| served.window);
+        if !window && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+            headers.insert(header::CONTENT_SECURITY_POLICY, self.shared.policy.clone());
+        }
+    }
+
+    fn record(&self, served: &Served, status: u16) {
+        let public = matches!(self.passage.standing.get(), Some(Standing::Public));
+        if let Some(audit) = self.shared.audit.as_ref().filter(|_| !public) {
+            let ip = self.peer.map(|ip| ip.to_string());
+            audit.record(&AuditRecord {
+                principal: self.passage.principal().map(Arc::as_ref),
+                ip: ip.as_deref(),
+                forwarded_for: self.forwarded_for.as_deref(),
+                method: self.method.as_str(),
+                route: served.route,
+                operation: served.series.operation(),
+                status,
+                took: self.started.elapsed(),
+                request_id: &self.passage.id,
+            });
+        }
     }
 }
 
@@ -105,6 +180,7 @@ impl Drop for Watch {
         let took = self.started.elapsed();
         let served = self.passage.served.get().unwrap_or(&self.unserved);
         served.series.record(status, took);
+        self.record(served, status);
         tracing::info!(
             method = self.method.as_str(),
             route = served.route,
@@ -115,6 +191,13 @@ impl Drop for Watch {
             "request"
         );
     }
+}
+
+/// The address nearest to the caller that proxies name, if it looks like one.
+fn forwarded_for(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("x-forwarded-for")?.to_str().ok()?;
+    let first = value.split(',').next()?.trim();
+    first.parse::<IpAddr>().ok().map(|ip| ip.to_string())
 }
 
 /// The caller's id if it is a sane one, else a new one.

@@ -18,6 +18,9 @@ use crate::arrival::Arrival;
 use crate::dialect::Failure;
 use crate::dialect::aio::Alias;
 
+/// Fields that may be said once for all calls of a client, in a header. What a call says itself counts more.
+const FIELDS_BY_HEADER: &[(&str, &str)] = &[("x-browser-context", "context")];
+
 /// How large a body may be, and what a refusal says about it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimit {
@@ -66,6 +69,13 @@ impl<'a> Fields<'a> {
         let query = parts.uri.query().unwrap_or_default();
         for (name, text) in form_urlencoded::parse(query.as_bytes()) {
             self.add_text(&name, &text)?;
+        }
+        for (header, field) in FIELDS_BY_HEADER {
+            let value = parts.headers.get(*header).and_then(|value| value.to_str().ok());
+            let absent = self.values.get(*field).is_none_or(Value::is_null);
+            if let Some(text) = value.filter(|_| absent && self.shape.declares(field)) {
+                self.add(field, self.shape.coerce_text(field, text))?;
+            }
         }
         Ok(())
     }

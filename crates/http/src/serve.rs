@@ -6,10 +6,12 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atoll_auth::Policy;
 use atoll_operation::Registry;
 use axum::body::Body;
 use axum::extract::Request;
@@ -17,6 +19,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::Resource;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +28,7 @@ use crate::face::{Face, Shared};
 use crate::guard::Guard;
 use crate::listen::{Accepted, Listener};
 use crate::metrics::Metrics;
+use crate::passage::Peer;
 use crate::settings::Settings;
 use crate::transfer::sendfile::take_up;
 use crate::transfer::wire::{Outgoing, Socket, Wire};
@@ -32,6 +37,11 @@ use crate::transfer::wire::{Outgoing, Socket, Wire};
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
+/// Open files that are left for everything but connections.
+const SPARE_FILES: u64 = 512;
+/// Told to whoever finds no room.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n\
+    Content-Length: 28\r\nContent-Type: text/plain\r\n\r\ntoo many connections are open";
 /// Pause after a failed accept: out of file descriptors, which only time cures.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long dropped tasks may take to notice.
@@ -45,21 +55,34 @@ pub async fn serve(
 ) -> io::Result<()> {
     let listener = Listener::bind(&settings.listen).await?;
     let address = listener.address()?;
-    let guard = Guard::new(&address, &settings.allowed_hosts, &settings.allowed_origins);
+    let locked = settings.authenticator.policy() == Policy::Required;
+    let guard = Guard::new(&address, &settings.allowed_hosts, &settings.allowed_origins, locked);
     let metrics = Metrics::new(settings.version, settings.gauges);
-    let shared = Arc::new(Shared::new(settings.limits, metrics, stop));
-    let face = Face::new(registry, guard, settings.version, Arc::clone(&shared));
+    let room = Arc::new(Semaphore::new(most_connections(settings.limits.connections)));
+    let shared = Shared::new(settings.limits, metrics, stop)
+        .guarded_by(settings.authenticator, settings.audit)
+        .shown_by(&settings.allowed_origins);
+    let shared = Arc::new(shared);
+    let face = Face::new(registry, guard, settings.version, settings.mounts, Arc::clone(&shared));
     tracing::info!(%address, "listening");
     if let Some(ready) = settings.ready {
         // Whoever asked may have lost interest.
         drop(ready.send(address));
     }
-    accept(listener, &Arc::new(face), &shared).await;
+    accept(listener, &room, &Arc::new(face), &shared).await;
     finish(&shared).await;
     Ok(())
 }
 
-async fn accept(listener: Listener, face: &Arc<Face>, shared: &Arc<Shared>) {
+/// How many connections fit: as many as configured, but so that files and programs can still be opened.
+fn most_connections(configured: u64) -> usize {
+    let files = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = configured.min(files.saturating_sub(SPARE_FILES).max(files / 2)).max(1);
+    usize::try_from(most).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
+}
+
+async fn accept(listener: Listener, room: &Arc<Semaphore>, face: &Arc<Face>, shared: &Arc<Shared>) {
+    let mut crowded = false;
     loop {
         let accepted = tokio::select! {
             () = shared.stop.cancelled() => return,
@@ -67,14 +90,23 @@ async fn accept(listener: Listener, face: &Arc<Face>, shared: &Arc<Shared>) {
         };
         let (face, shared) = (Arc::clone(face), Arc::clone(shared));
         let tracker = shared.tracker.clone();
-        match accepted {
-            Ok(Accepted::Tcp(io)) => {
-                tracker.spawn(connection(io, face, shared));
+        let place = Arc::clone(room).try_acquire_owned().ok();
+        if place.is_none() != crowded {
+            crowded = place.is_none();
+            let most = shared.limits.connections;
+            tracing::warn!(crowded, most, "the number of connections reached or left its limit");
+        }
+        match (accepted, place) {
+            (Ok(Accepted::Tcp(io, peer)), Some(place)) => {
+                tracker.spawn(connection(io, Some(peer), place, face, shared));
             }
-            Ok(Accepted::Unix(io)) => {
-                tracker.spawn(connection(io, face, shared));
+            (Ok(Accepted::Unix(io)), Some(place)) => {
+                tracker.spawn(connection(io, None, place, face, shared));
             }
-            Err(error) => {
+            // What fits into the socket's buffer arrives; nobody waits for it.
+            (Ok(Accepted::Tcp(io, _)), None) => drop(io.try_write(FULL)),
+            (Ok(Accepted::Unix(io)), None) => drop(io.try_write(FULL)),
+            (Err(error), _) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
             }
@@ -95,13 +127,21 @@ async fn finish(shared: &Shared) {
     }
 }
 
-async fn connection(socket: impl Socket, face: Arc<Face>, shared: Arc<Shared>) {
+async fn connection(
+    socket: impl Socket,
+    peer: Option<IpAddr>,
+    place: OwnedSemaphorePermit,
+    face: Arc<Face>,
+    shared: Arc<Shared>,
+) {
     let outgoing = Outgoing::default();
-    let wire = Wire::new(socket, outgoing.clone());
+    let wire = Wire::new(socket, outgoing.clone()).holding(place);
     let service = service_fn(move |request: Request<Incoming>| {
         let (face, outgoing) = (Arc::clone(&face), outgoing.clone());
         async move {
-            let response = face.answer(request.map(Body::new)).await;
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            let response = face.answer(request).await;
             Ok::<_, Infallible>(take_up(response, &outgoing))
         }
     });

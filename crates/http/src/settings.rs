@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use atoll_api::system::Limits;
+use atoll_auth::{AuditLog, Authenticator};
 use tokio::sync::oneshot;
 
 use crate::listen::{BoundAddress, Listen};
+use crate::mount::Mount;
 
 /// How to serve.
 #[derive(Debug)]
@@ -21,8 +23,14 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of other web pages that may call this server: `https://name:port`, or `*` for any.
     pub allowed_origins: Vec<String>,
+    /// Knows who may come in.
+    pub authenticator: Arc<Authenticator>,
+    /// Where every request is recorded, but for those anybody may send.
+    pub audit: Option<Arc<AuditLog>>,
     /// Figures of the program for `/metrics`.
     pub gauges: Vec<Gauge>,
+    /// Other faces, each below a path of its own.
+    pub mounts: Vec<Mount>,
     /// Told where the server listens, once it does.
     pub ready: Option<oneshot::Sender<BoundAddress>>,
 }

@@ -3,6 +3,8 @@
 //! The files are put into `web/dist/swagger` by the web build and embedded by this crate's build script. A program
 //! built without them serves a page that says how to get them; building needs no Node.
 
+use axum::http::HeaderValue;
+
 /// A file of the page.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -12,9 +14,14 @@ pub(crate) struct File {
 }
 
 /// What the page may load: its own files. Swagger UI sets styles and draws icons inline.
-pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-     img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'self'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/// The same with who may show the page in a frame.
+pub(crate) fn policy(ancestors: &str) -> HeaderValue {
+    HeaderValue::from_str(&format!("{POLICY}; {ancestors}"))
+        .unwrap_or(HeaderValue::from_static(POLICY))
+}
 
 const HTML: &str = "text/html; charset=utf-8";
 

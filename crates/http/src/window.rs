@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use atoll_auth::Policy;
 use atoll_operation::Upstream;
 use atoll_proxy::{Address, Forwarded, ProxyError};
 use axum::body::Body;
@@ -14,6 +15,8 @@ use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 
+use crate::credential;
+use crate::devtools;
 use crate::dialect::Failure;
 use crate::face::Shared;
 use crate::origin::{host, prefix, protocol};
@@ -28,14 +31,40 @@ pub(crate) async fn pass(
     mut request: Request,
     shared: &Arc<Shared>,
 ) -> Result<Response, Failure> {
-    let prefix = prefix(request.headers()).to_owned();
-    introduce(request.headers_mut(), !prefix.is_empty());
+    if shared.authenticator.policy() != Policy::Open {
+        let (mut parts, body) = request.into_parts();
+        // A browser's sockets are told with the credential in the address; it is taken off there.
+        let mut kept = parts.uri.clone();
+        let uri = match upstream {
+            Upstream::DevTools(_) => &mut kept,
+            _ => &mut parts.uri,
+        };
+        credential::take_off(&mut parts.headers, uri);
+        request = Request::from_parts(parts, body);
+    }
     let address = match upstream {
         Upstream::Unix(path) => Address::Unix(path),
         Upstream::Tcp(address) => Address::Tcp(address),
+        Upstream::DevTools(browser) => return devtools::pass(browser, request, shared).await,
     };
+    let prefix = prefix(request.headers()).to_owned();
+    introduce(request.headers_mut(), !prefix.is_empty());
+    let mut response = send(&address, request, shared).await?;
+    if !prefix.is_empty() {
+        put_back(response.headers_mut(), &prefix, base);
+        response = put_back_in_page(response, &prefix, base).await?;
+    }
+    Ok(response)
+}
+
+/// Passes a request on as it is. Sockets it opens live until one side, or the server, ends.
+pub(crate) async fn send(
+    address: &Address,
+    request: Request,
+    shared: &Arc<Shared>,
+) -> Result<Response, Failure> {
     let Forwarded { response, switch } =
-        shared.proxy.forward(&address, request).await.map_err(|error| unanswered(&error))?;
+        shared.proxy.forward(address, request).await.map_err(|error| unanswered(&error))?;
     if let Some(switch) = switch {
         let (stop, counted) = (shared.stop.clone(), shared.metrics.websocket());
         shared.tracker.spawn(async move {
@@ -46,12 +75,7 @@ pub(crate) async fn pass(
             drop(counted);
         });
     }
-    let mut response = response.map(Body::new);
-    if !prefix.is_empty() {
-        put_back(response.headers_mut(), &prefix, base);
-        response = put_back_in_page(response, &prefix, base).await?;
-    }
-    Ok(response)
+    Ok(response.map(Body::new))
 }
 
 /// Tells the other server how the caller reached us, and asks for plain pages where they must be changed.

@@ -40,6 +40,6 @@ pub(crate) fn describe(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("ended with exit code {code}"),
         Exit::Signal(signal) => format!("was killed by signal {signal} ({})", name(signal)),
-        Exit::Lost => "was killed".to_owned(),
+        Exit::OutOfMemory { .. } | Exit::Lost => exit.to_string(),
     }
 }

@@ -139,6 +139,7 @@ impl Progress {
             "status" => {
                 let state = read::<Status>(content).execution_state;
                 if state == "idle" {
+                    self.tell_failure();
                     self.phase.send_modify(|phase| phase.idle = true);
                 }
             }
@@ -173,6 +174,7 @@ impl Progress {
 
     /// What has come of it, once.
     pub(crate) fn take(&self) -> Result {
+        self.tell_failure();
         let mut state = self.state();
         let nothing = Outputs::new(OutputLimits { text_bytes: 0, rich_bytes: 0 });
         let (outputs, left_out) = std::mem::replace(&mut state.outputs, nothing).finish();
@@ -188,13 +190,27 @@ impl Progress {
             let shown = Rich { data, ..Rich::default() };
             self.happened(Event::Output(Output::Display(shown)));
         }
-        // Some kernels tell of an error here and nowhere else.
-        if reply.status == "error" && !self.state().failed {
-            let traceback = std::mem::take(&mut reply.traceback);
-            self.fail(reply.ename.clone(), reply.evalue.clone(), traceback);
-        }
         self.state().reply = Some(reply);
+        if self.phase.borrow().idle {
+            self.tell_failure();
+        }
         self.phase.send_modify(|phase| phase.replied = true);
+    }
+
+    /// Some kernels tell of an error in their answer and nowhere else. Answers and outputs come on two ways, so that
+    /// this is certain only once all outputs are here.
+    fn tell_failure(&self) {
+        let told = {
+            let mut state = self.state();
+            let failed = state.failed;
+            state.reply.as_mut().filter(|reply| reply.status == "error" && !failed).map(|reply| {
+                let traceback = std::mem::take(&mut reply.traceback);
+                (reply.ename.clone(), reply.evalue.clone(), traceback)
+            })
+        };
+        if let Some((name, value, traceback)) = told {
+            self.fail(name, value, traceback);
+        }
     }
 
     /// A message too long to be read whole: of what was printed both ends are kept.
@@ -288,6 +304,12 @@ mod tests {
         let progress = Progress::new(LIMITS, false);
         progress.deliver(&message("error", &failure));
         progress.deliver(&message("execute_reply", &failure));
+        assert_eq!(progress.take().outputs.as_slice(), std::slice::from_ref(&error));
+        // The answer may also come first.
+        let progress = Progress::new(LIMITS, false);
+        progress.deliver(&message("execute_reply", &failure));
+        progress.deliver(&message("error", &failure));
+        progress.deliver(&message("status", &json!({"execution_state": "idle"})));
         assert_eq!(progress.take().outputs, [error]);
     }
 

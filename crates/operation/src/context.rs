@@ -1,5 +1,6 @@
 //! What a capability may know about the call it serves, whatever face it came through.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,12 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub struct Context(Arc<Inner>);
 
+/// Says whether a scope is granted.
+type Permits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 #[derive(Default)]
 struct Inner {
     request_id: String,
     origin: String,
     query: String,
     resume_after: Option<String>,
+    caller: Option<Arc<dyn Any + Send + Sync>>,
+    permits: Option<Permits>,
     hint: Mutex<Option<String>>,
 }
 
@@ -38,12 +44,37 @@ impl Context {
         self.rebuild(|inner| inner.resume_after = event_id)
     }
 
+    /// Sets what the caller may do, asked with an operation's scope. For faces behind which one request may call several
+    /// operations; where nothing is set everything is allowed.
+    #[must_use]
+    pub fn permitting(self, permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.rebuild(|inner| inner.permits = Some(Arc::new(permits)))
+    }
+
+    /// Whether the caller may do what needs this scope.
+    pub fn permits(&self, scope: &str) -> bool {
+        self.0.permits.as_ref().is_none_or(|permits| permits(scope))
+    }
+
+    /// Says who calls, in the terms of the face that let them in.
+    #[must_use]
+    pub fn called_by(self, caller: Arc<dyn Any + Send + Sync>) -> Self {
+        self.rebuild(|inner| inner.caller = Some(caller))
+    }
+
+    /// Who calls, for operations that belong to the face that let them in.
+    pub fn caller<T: Any>(&self) -> Option<&T> {
+        self.0.caller.as_deref().and_then(|caller| caller.downcast_ref())
+    }
+
     fn rebuild(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Inner {
             request_id: self.0.request_id.clone(),
             origin: self.0.origin.clone(),
             query: self.0.query.clone(),
             resume_after: self.0.resume_after.clone(),
+            caller: self.0.caller.clone(),
+            permits: self.0.permits.clone(),
             hint: Mutex::new(self.take_hint()),
         };
         change(&mut inner);
@@ -101,5 +132,13 @@ mod tests {
             "https://host/box/terminal?session_id=s&ticket=t"
         );
         assert_eq!(Context::new("r").reached_at("http://h", "").link("/x", &[]), "http://h/x");
+    }
+
+    #[test]
+    fn the_caller_is_known_to_those_who_know_its_type() {
+        let cx = Context::new("r").called_by(Arc::new(7_u8)).reached_at("http://h", "");
+        assert_eq!(cx.caller::<u8>(), Some(&7));
+        assert_eq!(cx.caller::<u16>(), None);
+        assert_eq!(Context::new("r").caller::<u8>(), None);
     }
 }

@@ -4,7 +4,7 @@
 //! are left alone, and scalars may come as text (query strings, and agents that quote their numbers). All mistakes in
 //! the top-level fields are reported at once, each with its field's name; what lies deeper is found when the typed
 //! input is read. Text holding a NUL byte is refused anywhere, since nothing in a sandbox can carry one, except in
-//! fields that say `x-allow-nul`.
+//! fields that say `x-allow-nul`. A null is kept for fields that say `x-keep-null`, where it means something of its own.
 
 mod rule;
 mod scalar;
@@ -29,6 +29,7 @@ pub struct InputShape {
 struct Field {
     rule: Rule,
     allow_nul: bool,
+    keep_null: bool,
 }
 
 impl InputShape {
@@ -41,13 +42,19 @@ impl InputShape {
         Self::compile(&schema, &definitions)
     }
 
+    /// The shape a schema without references asks for.
+    pub fn of_schema(schema: &Value) -> Self {
+        Self::compile(schema, &Map::new())
+    }
+
     fn compile(schema: &Value, definitions: &Map<String, Value>) -> Self {
         let schema = rule::resolve(schema, definitions);
         let properties = schema.get("properties").and_then(Value::as_object);
         let fields = properties.into_iter().flatten().map(|(name, property)| {
-            let allow_nul = property.get("x-allow-nul") == Some(&Value::Bool(true));
+            let says = |word: &str| property.get(word) == Some(&Value::Bool(true));
             let rule = Rule::of(property, definitions);
-            (name.clone(), Field { rule, allow_nul })
+            let (allow_nul, keep_null) = (says("x-allow-nul"), says("x-keep-null"));
+            (name.clone(), Field { rule, allow_nul, keep_null })
         });
         let required = schema.get("required").and_then(Value::as_array);
         Self {
@@ -78,7 +85,9 @@ impl InputShape {
                 }]));
             }
         };
-        object.retain(|name, value| !value.is_null() || !self.declares(name));
+        object.retain(|name, value| {
+            !value.is_null() || self.fields.get(name).is_none_or(|field| field.keep_null)
+        });
         let mut mistakes = Vec::new();
         for name in &self.required {
             if !object.contains_key(name) {
@@ -87,7 +96,8 @@ impl InputShape {
         }
         for (name, value) in &mut object {
             let field = self.fields.get(name);
-            if let Some(field) = field
+            // Only a null that means something is still here.
+            if let Some(field) = field.filter(|_| !value.is_null())
                 && let Err((rule, message)) = field.rule.check(value)
             {
                 mistakes.push(mistake(vec![name.clone()], rule, message));

@@ -292,7 +292,7 @@ fn split_input(
     input: &Value,
 ) -> (Vec<Value>, Option<Value>) {
     let spec = &declaration.spec;
-    let in_query = matches!(spec.method, Method::Get | Method::Delete);
+    let in_query = matches!(spec.method, Method::Get | Method::Delete) && !spec.json_body;
     let empty = Map::new();
     let properties = input["properties"].as_object().unwrap_or(&empty);
     let required: BTreeSet<&str> =
@@ -307,7 +307,7 @@ fn split_input(
             rest.insert(name.clone(), property.clone());
         }
     }
-    if in_query || (rest.is_empty() && spec.shape != Shape::Upload) {
+    if in_query || (rest.is_empty() && spec.shape != Shape::Upload && !spec.json_body) {
         return (parameters, None);
     }
     let needed: Vec<_> = required.iter().filter(|name| rest.contains_key(**name)).collect();
@@ -318,6 +318,9 @@ fn split_input(
         reference.clone()
     } else {
         let mut schema = json!({"type": "object", "properties": rest});
+        if let Some(others) = input.get("additionalProperties") {
+            schema["additionalProperties"] = others.clone();
+        }
         if !needed.is_empty() {
             schema["required"] = json!(needed);
         }

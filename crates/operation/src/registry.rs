@@ -49,7 +49,7 @@ type CallOpen =
 /// Every operation this program carries out.
 #[derive(Debug, Default)]
 pub struct Registry {
-    operations: Vec<Bound>,
+    operations: Vec<Arc<Bound>>,
     positions: HashMap<&'static str, usize>,
 }
 
@@ -92,7 +92,9 @@ impl Registry {
         let position = self.positions.get(O::SPEC.id).copied();
         let bound = position.and_then(|position| self.operations.get_mut(position));
         #[expect(clippy::expect_used, reason = "wiring mistake, found at start")]
-        let bound = bound.expect("bind the operation before its stream");
+        let bound = bound
+            .and_then(Arc::get_mut)
+            .expect("bind an operation, then its stream, then share it");
         bound.stream = Some(Box::new(move |cx, input| {
             let service = Arc::clone(&service);
             Box::pin(async move { service.stream(&cx, read::<O>(input)?).await })
@@ -175,7 +177,7 @@ impl Registry {
         let position = self.operations.len();
         let taken = self.positions.insert(declaration.spec.id, position);
         assert!(taken.is_none(), "operation {} is bound twice", declaration.spec.id);
-        self.operations.push(Bound {
+        self.operations.push(Arc::new(Bound {
             shape: Arc::new(InputShape::of(&declaration)),
             declaration,
             call: None,
@@ -184,23 +186,24 @@ impl Registry {
             receive: None,
             fetch: None,
             open: None,
-        });
-        &mut self.operations[position]
+        }));
+        #[expect(clippy::expect_used, reason = "made in the line above")]
+        Arc::get_mut(&mut self.operations[position]).expect("nobody shares it yet")
     }
 
     /// The operations in the order they were bound.
-    pub fn iter(&self) -> impl Iterator<Item = &Bound> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Bound>> {
         self.operations.iter()
     }
 
     /// Takes the registry apart, for a face that keeps each operation beside its route.
-    pub fn into_operations(self) -> Vec<Bound> {
+    pub fn into_operations(self) -> Vec<Arc<Bound>> {
         self.operations
     }
 
     /// The operation with this id.
     pub fn get(&self, id: &str) -> Option<&Bound> {
-        self.positions.get(id).and_then(|position| self.operations.get(*position))
+        self.positions.get(id).and_then(|position| self.operations.get(*position)).map(Arc::as_ref)
     }
 }
 

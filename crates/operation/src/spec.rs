@@ -96,6 +96,8 @@ pub struct Spec {
     pub query: &'static [&'static str],
     /// Whether its JSON body may be as large as the content of a file.
     pub large_body: bool,
+    /// Whether documents show its fields in a JSON body although its method usually has none.
+    pub json_body: bool,
 }
 
 impl Spec {
@@ -116,6 +118,7 @@ impl Spec {
             shape: Shape::Unary,
             query: &[],
             large_body: false,
+            json_body: false,
         }
     }
 
@@ -127,6 +130,11 @@ impl Spec {
     /// A `POST` operation.
     pub const fn post(id: &'static str, path: &'static str, scope: &'static str) -> Self {
         Self::new(id, Method::Post, path, scope)
+    }
+
+    /// A `PUT` operation.
+    pub const fn put(id: &'static str, path: &'static str, scope: &'static str) -> Self {
+        Self::new(id, Method::Put, path, scope)
     }
 
     /// A `PATCH` operation.
@@ -199,6 +207,13 @@ impl Spec {
     #[must_use]
     pub const fn large_body(mut self) -> Self {
         self.large_body = true;
+        self
+    }
+
+    /// Shows the fields of a `DELETE` in a JSON body; the query is read all the same.
+    #[must_use]
+    pub const fn json_body(mut self) -> Self {
+        self.json_body = true;
         self
     }
 

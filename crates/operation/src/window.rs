@@ -31,4 +31,6 @@ pub enum Upstream {
     Unix(PathBuf),
     /// It listens on a TCP address.
     Tcp(SocketAddr),
+    /// A browser's DevTools, whose addresses are told as ours.
+    DevTools(SocketAddr),
 }

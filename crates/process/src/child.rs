@@ -1,5 +1,6 @@
 //! A started program: its exit, its signals, its end.
 
+use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use crate::command::{Command, SpawnError};
 use crate::spawner::tree::{self, ProcessKey};
 use crate::spawner::{Order, Report, Spawner};
+use crate::text::size;
 
 /// Orders that may wait for a keeper; each is answered in milliseconds, so a full queue means a keeper that hangs.
 const ORDERS: usize = 64;
@@ -21,16 +23,24 @@ pub enum Exit {
     Code(i32),
     /// This signal ended it.
     Signal(i32),
+    /// It was killed because memory ran out.
+    OutOfMemory {
+        /// Bytes it could have with everything it started.
+        limit: u64,
+    },
     /// Its keeper was killed, and it with it.
     Lost,
 }
 
 impl Exit {
-    fn from_status(status: i32) -> Self {
-        if libc::WIFSIGNALED(status) {
-            Exit::Signal(libc::WTERMSIG(status))
-        } else {
-            Exit::Code(libc::WEXITSTATUS(status))
+    /// `starved` is the memory it could have, if any of its processes was killed for want of more.
+    fn from_status(status: i32, starved: Option<u64>) -> Self {
+        if !libc::WIFSIGNALED(status) {
+            return Exit::Code(libc::WEXITSTATUS(status));
+        }
+        match (libc::WTERMSIG(status), starved) {
+            (libc::SIGKILL, Some(limit)) => Exit::OutOfMemory { limit },
+            (signal, _) => Exit::Signal(signal),
         }
     }
 
@@ -39,7 +49,7 @@ impl Exit {
         match self {
             Exit::Code(code) => code,
             Exit::Signal(signal) => -signal,
-            Exit::Lost => -libc::SIGKILL,
+            Exit::OutOfMemory { .. } | Exit::Lost => -libc::SIGKILL,
         }
     }
 
@@ -48,7 +58,21 @@ impl Exit {
         match self {
             Exit::Code(code) => code,
             Exit::Signal(signal) => 128 + signal,
-            Exit::Lost => 128 + libc::SIGKILL,
+            Exit::OutOfMemory { .. } | Exit::Lost => 128 + libc::SIGKILL,
+        }
+    }
+}
+
+/// Readable after the program's name.
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Exit::Code(code) => write!(f, "ended with code {code}"),
+            Exit::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Exit::OutOfMemory { limit } => {
+                write!(f, "was killed because it ran out of memory: it may use {}", size(limit))
+            }
+            Exit::Lost => write!(f, "was killed"),
         }
     }
 }
@@ -62,6 +86,10 @@ pub(crate) struct Life {
     pub(crate) gone: bool,
     /// Kill orders carried out so far.
     pub(crate) kills: u64,
+    /// Its processes that were killed because memory ran out, as far as is known.
+    victims: i32,
+    /// How often they were counted.
+    counts: u64,
 }
 
 /// A started program with all its descendants. Dropping every handle ends them all.
@@ -72,6 +100,7 @@ pub struct Child(Arc<Inner>);
 struct Inner {
     pid: i32,
     keeper: i32,
+    memory: Option<u64>,
     life: watch::Receiver<Life>,
     orders: mpsc::Sender<Order>,
 }
@@ -84,8 +113,10 @@ impl Child {
         streams: [BorrowedFd<'_>; 3],
         terminal: bool,
     ) -> Result<Self, SpawnError> {
+        let confinement = spawner.confinement();
+        let memory = confinement.memory_bytes;
         let socket = spawner
-            .send(&command.request(terminal)?, streams)
+            .send(&command.request(terminal, confinement)?, streams)
             .await
             .map_err(SpawnError::SpawnerGone)?;
         let (mut reports, mut control) = socket.into_split();
@@ -101,8 +132,15 @@ impl Child {
         spawner.tasks().spawn(async move {
             while let Some(report) = next(&mut reports).await {
                 changes.send_modify(|life| match report {
-                    Report::Exited { status } => life.exit = Some(Exit::from_status(status)),
+                    Report::Exited { status, victims } => {
+                        life.victims = victims;
+                        life.exit = Some(Exit::from_status(status, memory.filter(|_| victims > 0)));
+                    }
                     Report::Killed => life.kills += 1,
+                    Report::Victims { count } => {
+                        life.victims = count;
+                        life.counts += 1;
+                    }
                     Report::Started { .. } | Report::Failed { .. } => {}
                 });
             }
@@ -119,7 +157,7 @@ impl Child {
                 }
             }
         });
-        Ok(Self(Arc::new(Inner { pid, keeper, life, orders })))
+        Ok(Self(Arc::new(Inner { pid, keeper, memory, life, orders })))
     }
 
     /// Process id of the command itself.
@@ -139,6 +177,25 @@ impl Child {
     /// Whether it and everything it started has ended.
     pub fn is_gone(&self) -> bool {
         self.0.life.borrow().gone
+    }
+
+    /// Bytes of memory it could have, if any of its processes was killed for want of more before it ended.
+    pub fn starved(&self) -> Option<u64> {
+        self.0.memory.filter(|_| self.0.life.borrow().victims > 0)
+    }
+
+    /// Bytes of memory it may have with everything it starts.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.0.memory
+    }
+
+    /// Processes killed because memory ran out.
+    pub(crate) async fn count_victims(&self) -> i32 {
+        let mut life = self.life();
+        let before = life.borrow_and_update().counts;
+        self.order(Order::CountVictims).await;
+        let counted = life.wait_for(|life| life.gone || life.counts > before).await;
+        counted.map_or(0, |life| life.victims)
     }
 
     /// Signals the command's process group.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::confinement::Confinement;
 use crate::spawner::{Request, Step};
 
 /// A program with everything it shall see.
@@ -49,16 +50,23 @@ pub enum SpawnError {
     /// No process could be made.
     #[error("no process could be made: {0}")]
     Fork(#[source] io::Error),
+    /// What it may use could not be bounded.
+    #[error("the program's use of memory and processes could not be limited: {0}")]
+    Confine(#[source] io::Error),
 }
 
 impl Command {
     /// The request that starts it.
-    pub(crate) fn request(&self, terminal: bool) -> Result<Vec<u8>, SpawnError> {
+    pub(crate) fn request(
+        &self,
+        terminal: bool,
+        confinement: Confinement,
+    ) -> Result<Vec<u8>, SpawnError> {
         let (program, directory) =
             (self.program.to_string_lossy(), self.directory.to_string_lossy());
         let mut argv = vec![&*program];
         argv.extend(self.arguments.iter().map(String::as_str));
-        Request::encode(terminal, &directory, &argv, &self.environment)
+        Request::encode(terminal, confinement, &directory, &argv, &self.environment)
             .map_err(|source| SpawnError::Execute { program: self.program.clone(), source })
     }
 
@@ -66,6 +74,7 @@ impl Command {
         let source = io::Error::from_raw_os_error(errno);
         match step {
             Step::Fork => SpawnError::Fork(source),
+            Step::Confine => SpawnError::Confine(source),
             Step::Streams => SpawnError::Streams(source),
             Step::Directory => SpawnError::Directory { directory: self.directory.clone(), source },
             Step::Execute => SpawnError::Execute { program: self.program.clone(), source },

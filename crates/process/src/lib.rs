@@ -5,11 +5,14 @@
 //! bytes by exact offset in bounded memory. [`Terminal`] drives a live interactive bash in a PTY and tells for each
 //! command where its output begins, where it ends and what it returned. This crate knows nothing of the API.
 
+mod cgroup;
 mod child;
 mod command;
+mod confinement;
 mod descriptor;
 mod input;
 mod log;
+mod oom;
 mod piped;
 mod terminal;
 mod text;
@@ -17,8 +20,10 @@ mod text;
 pub mod init;
 pub mod spawner;
 
+pub use cgroup::{Enforcement, machine_memory};
 pub use child::{Child, Exit};
 pub use command::{Command, SpawnError};
+pub use confinement::Confinement;
 pub use input::{Input, InputError};
 pub use log::{Chunk, Log, LogSettings, Progress, SpillBudget, TextChunk};
 pub use piped::{Piped, PipedSettings};
@@ -27,4 +32,4 @@ pub use terminal::{
     Job, JobState, Outcome, Submission, Terminal, TerminalError, TerminalSettings, Viewer,
     WindowSize, is_variable_name,
 };
-pub use text::cut_middle;
+pub use text::{cut_middle, size};

@@ -1,4 +1,4 @@
-//! Bytes to text without ever splitting a character, and text cut in the middle.
+//! Bytes to text without ever splitting a character, text cut in the middle, and sizes for people.
 
 /// Length of the longest prefix that does not end inside a UTF-8 sequence. At most three bytes are held back; bytes
 /// that can never become a character are not held back.
@@ -40,11 +40,43 @@ pub fn cut_middle(head: &str, tail: &str, total: u64, max: usize) -> Option<Stri
     Some(format!("{head}\n\n... [{left_out} bytes left out] ...\n\n{tail}"))
 }
 
+/// A number of bytes for people: the largest unit that leaves at least one, with one digit behind the point.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let Some((power, unit)) =
+        (1..).zip(UNITS).take_while(|(power, _)| bytes >> (10 * power) > 0).last()
+    else {
+        return format!("{bytes} bytes");
+    };
+    let one = 1u64 << (10 * power);
+    match bytes % one / (one / 10) {
+        0 => format!("{} {unit}", bytes / one),
+        tenths => format!("{}.{} {unit}", bytes / one, tenths.min(9)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_fits() {
+        let cases = [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            ((1 << 20) - 1, "1023.9 KiB"),
+            (512 << 20, "512 MiB"),
+            (3 << 29, "1.5 GiB"),
+            (12_637_437_952, "11.7 GiB"),
+            (u64::MAX, "16383.9 PiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(size(bytes), text);
+        }
+    }
 
     #[test]
     fn incomplete_characters_are_held_back_and_broken_ones_are_not() {

@@ -378,3 +378,37 @@ async fn what_bash_says_of_killed_jobs_does_not_get_into_the_next_output() {
         assert_eq!(run(&terminal, "echo clean; (exit 42)").await, ("clean\n".into(), Some(42)));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_runs_out_of_memory_is_told_apart_and_the_shell_lives() {
+    const MEMORY: u64 = 96 << 20;
+    const HOG: &str = "dd if=/dev/zero of=/dev/null bs=400M count=1 2>/dev/null";
+    let mut bench = Bench::new();
+    let by_group = bench.spawner.enforcement().memory_by_group;
+    bench.spawner = bench.spawner.confined(atoll_process::Confinement {
+        memory_bytes: Some(MEMORY),
+        ..atoll_process::Confinement::default()
+    });
+    let terminal = open(&bench).await;
+    for _ in 0..2 {
+        run(&terminal, "kept=here").await;
+        let job = submit(&terminal, HOG).await;
+        let JobState::Done { code, .. } = job.done().await else { panic!() };
+        let expected = if by_group { (Some(137), Some(MEMORY)) } else { (Some(1), None) };
+        assert_eq!((code, job.starved()), expected);
+        let job = submit(&terminal, "echo $kept; exit_code() { return 137; }; exit_code").await;
+        job.done().await;
+        assert_eq!((output(&terminal, &job).as_str(), job.starved()), ("here\n", None));
+    }
+    if by_group {
+        // The shell itself is the one that wants too much, and another takes its place.
+        let job = submit(&terminal, r"text=$(head -c 200000000 /dev/zero | tr '\0' x)").await;
+        let JobState::Done { code, .. } = job.done().await else { panic!() };
+        assert_eq!((code, job.starved()), (Some(137), Some(MEMORY)));
+    }
+    assert_eq!(run(&terminal, "echo usable").await.0, "usable\n");
+    let end = terminal.log().progress().end;
+    let said = terminal.log().read(end.saturating_sub(2000), 2000).bytes;
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(said.contains("ran out of memory"), by_group, "{said}");
+}

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The server's own secrets and settings. Anything that starts with [`RESERVED_PREFIX`] is reserved as well.
 const RESERVED: &[&str] =
-    &["AUTH_TOKEN", "JWT_PUBLIC_KEY", "SANDBOX_API_KEY", "SANDBOX_JWT_PUBLIC_KEY"];
+    &["AUTH_TOKEN", "JWT_PUBLIC_KEY", "JWT_SECRET", "SANDBOX_API_KEY", "SANDBOX_JWT_PUBLIC_KEY"];
 const RESERVED_PREFIX: &str = "ATOLL_";
 
 /// Passed on when the server has them: where tools find their mirrors, certificates, installations and display.

@@ -1,6 +1,7 @@
 //! What a sandbox can do. Each module implements one group of operations; no module calls another, none knows HTTP.
 
 pub mod bash;
+pub mod browser;
 pub mod code;
 pub mod environment;
 pub mod file;

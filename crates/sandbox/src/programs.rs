@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use atoll_api::system::Limits;
 use atoll_operation::{Error, Kind};
 use atoll_process::{
-    LogSettings, PipedSettings, SpawnError, Spawner, SpillBudget, is_variable_name,
+    Confinement, LogSettings, PipedSettings, SpawnError, Spawner, SpillBudget, is_variable_name,
+    machine_memory, size,
 };
 use tokio_util::task::TaskTracker;
 
@@ -17,23 +19,41 @@ use crate::foundation::Foundation;
 pub struct Programs {
     foundation: Foundation,
     spawner: Spawner,
+    /// The same spawner for what sessions run, which has limits.
+    confined: Spawner,
     spill: Arc<SpillBudget>,
     tasks: TaskTracker,
 }
 
+/// The least memory that a session's program gets, unless the operator decides otherwise.
+const LEAST_MEMORY: u64 = 512 << 20;
+
 impl Programs {
     /// Shares one spawner and one budget for output on disk.
-    pub fn new(foundation: Foundation, spawner: Spawner) -> Self {
+    pub fn new(mut foundation: Foundation, spawner: Spawner) -> Self {
+        if foundation.limits.session_memory_bytes == 0 {
+            let memory = (machine_memory() / 2).max(LEAST_MEMORY);
+            Arc::make_mut(&mut foundation.limits).session_memory_bytes = memory;
+        }
         let spill = SpillBudget::new(foundation.limits.output_spill_bytes);
-        Self { foundation, spawner, spill, tasks: TaskTracker::new() }
+        let confined = spawner.confined(confinement(&foundation.limits));
+        let means = spawner.enforcement();
+        tracing::info!("what sessions run is limited: {means}");
+        Self { foundation, spawner, confined, spill, tasks: TaskTracker::new() }
     }
 
     pub(crate) fn foundation(&self) -> &Foundation {
         &self.foundation
     }
 
+    /// For programs of the sandbox itself.
     pub(crate) fn spawner(&self) -> &Spawner {
         &self.spawner
+    }
+
+    /// For what a session runs.
+    pub(crate) fn confined_spawner(&self) -> &Spawner {
+        &self.confined
     }
 
     /// Tasks that outlive a call: watchdogs, the readers of sockets.
@@ -82,6 +102,27 @@ impl Programs {
                 )
             })
     }
+}
+
+fn confinement(limits: &Limits) -> Confinement {
+    let unless_zero = |limit: u64| Some(limit).filter(|limit| *limit > 0);
+    Confinement {
+        memory_bytes: unless_zero(limits.session_memory_bytes),
+        processes: unless_zero(limits.session_processes),
+        open_files: unless_zero(limits.session_open_files),
+    }
+}
+
+/// What to do when memory ran out.
+pub(crate) const MEMORY_CURE: &str =
+    "use less memory at once, or have ATOLL_LIMIT_SESSION_MEMORY_BYTES raised";
+
+/// Tells that something was killed because the program, with everything it started, may have no more memory than this.
+pub(crate) fn starvation(limit: u64) -> String {
+    let size = size(limit);
+    format!(
+        "a process was killed because memory ran out: all of them together may use {size}; {MEMORY_CURE}"
+    )
 }
 
 /// Refuses names that cannot be variables, before anything is started.
@@ -144,7 +185,7 @@ pub(crate) fn spawn_failure(error: SpawnError, directory_code: &'static str) -> 
         SpawnError::Execute { .. } => {
             Error::new(Kind::Unavailable, "process.not_executable", message).with_source(error)
         }
-        SpawnError::Fork(_) | SpawnError::Streams(_) => Error::new(
+        SpawnError::Fork(_) | SpawnError::Streams(_) | SpawnError::Confine(_) => Error::new(
             Kind::ResourceExhausted,
             "process.resources",
             format!("{message}; end some commands or sessions and try again"),

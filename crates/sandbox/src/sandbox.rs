@@ -6,13 +6,23 @@ use atoll_api::bash::{
     AttachBash, CloseBashSession, CreateBashSession, ExecBash, KillBash, ListBashSessions,
     ReadBashOutput, WriteBash,
 };
+use atoll_api::browser::{
+    ActivateTab, AddRoute, CheckBox, ClearCookies, ClickElement, CloseContext, CloseTab, CreateTab,
+    DetectCaptcha, EvaluateScript, ExportConsole, ExportHar, FillField, FillForm, FindText,
+    GetAccessibilityTree, GetBrowserInfo, GetConsole, GetCookies, GetElements, GetHtml,
+    GetMarkdown, GetRequests, GetText, GoBack, GoForward, HoverElement, ListContexts, ListTabs,
+    LoadState, NavigatePage, PressHotKey, PressKey, PrintPage, RecordPage, ReloadPage, RemoveRoute,
+    RestartBrowser, SaveState, ScrollPage, ScrollTo, ScrollToElement, SelectOption, SetCookies,
+    SetHeaders, SetScopedHeaders, TakeScreenshot, TypeText, UncheckBox, UploadToPage,
+    WaitForCaptcha, WaitForPage,
+};
 use atoll_api::code::{ExecuteCode, GetCodeInfo};
 use atoll_api::file::{
     AppendFile, CopyPath, CreateTempFile, CreateWatch, DeletePath, DownloadArchive, DownloadFile,
-    ExtractArchive, FileExists, FindFiles, FollowWatch, GetHomeDirectory, GetTempDirectory,
-    GlobFiles, GrepFiles, ListPath, ListWatches, MakeDirectory, MovePath, PollWatch, ReadFile,
-    ReplaceInFile, ResolvePath, SearchInFile, StatPath, StopWatch, StrReplaceEditor, UploadFile,
-    WaitForFile, WriteFile,
+    EditFile, ExtractArchive, FileExists, FindFiles, FollowWatch, GetHomeDirectory,
+    GetTempDirectory, GlobFiles, GrepFiles, ListPath, ListWatches, MakeDirectory, MovePath,
+    PollWatch, ReadFile, ReplaceInFile, ResolvePath, SearchInFile, StatPath, StopWatch,
+    StrReplaceEditor, UploadFile, WaitForFile, WriteFile,
 };
 use atoll_api::jupyter::{
     CreateJupyterSession, DeleteJupyterSession, DeleteJupyterSessions, ExecuteJupyter,
@@ -27,11 +37,12 @@ use atoll_api::shell::{
     KillShell, ListShells, UpdateShell, ViewShell, WaitShell, WriteShell,
 };
 use atoll_api::system::{GetLimits, GetSandbox, ListNodePackages, ListPythonPackages, Ping};
-use atoll_api::window::OpenLab;
+use atoll_api::window::{ListDevTools, OpenDevTools, OpenLab};
 use atoll_operation::Registry;
 use atoll_process::Spawner;
 
 use crate::bash::Bashes;
+use crate::browser::{BrowserSettings, Browsers};
 use crate::code::jupyter::{JupyterSettings, Jupyters};
 use crate::code::nodejs::Nodes;
 use crate::code::unified::Codes;
@@ -51,6 +62,8 @@ pub struct Choices {
     pub python_version: Option<String>,
     /// Offer no JupyterLab.
     pub disable_jupyter_lab: bool,
+    /// How the browser shall be.
+    pub browser: BrowserSettings,
 }
 
 /// A sandbox's capabilities.
@@ -69,6 +82,8 @@ pub struct Sandbox {
     /// Node.js.
     pub nodes: Arc<Nodes>,
     codes: Arc<Codes>,
+    /// The browser.
+    pub browsers: Arc<Browsers>,
     lab: Arc<Lab>,
     /// What the sandbox is.
     pub systems: Arc<Systems>,
@@ -78,16 +93,18 @@ pub struct Sandbox {
 impl Sandbox {
     /// Builds them without starting any program. Needs a tokio runtime.
     pub fn new(foundation: Foundation, spawner: Spawner, choices: Choices) -> Self {
-        let systems = Systems::new(&foundation);
         let programs = Programs::new(foundation, spawner);
+        let systems = Systems::new(programs.foundation());
         let settings =
             JupyterSettings { warm: choices.warm_kernel, python_version: choices.python_version };
         let jupyters = Jupyters::new(&programs, settings);
         let nodes = Nodes::new(&programs);
+        let files = Files::new(&programs);
         Self {
             shells: Shells::new(&programs),
             bashes: Bashes::new(&programs),
-            files: Files::new(&programs),
+            browsers: Browsers::new(&programs, &files, choices.browser),
+            files,
             watches: Watches::new(&programs),
             codes: Codes::new(&programs, &jupyters, &nodes),
             jupyters,
@@ -133,6 +150,67 @@ impl Sandbox {
             .bind_conversation::<AttachBash, _>(&self.bashes);
         self.bind_files(registry);
         self.bind_code(registry);
+        self.bind_browser(registry);
+    }
+
+    fn bind_browser(&self, registry: &mut Registry) {
+        let browsers = &self.browsers;
+        registry
+            .bind::<GetBrowserInfo, _>(browsers)
+            .bind::<RestartBrowser, _>(browsers)
+            .bind::<ListContexts, _>(browsers)
+            .bind::<CloseContext, _>(browsers)
+            .bind::<ListTabs, _>(browsers)
+            .bind::<CreateTab, _>(browsers)
+            .bind::<CloseTab, _>(browsers)
+            .bind::<ActivateTab, _>(browsers)
+            .bind::<GetCookies, _>(browsers)
+            .bind::<SetCookies, _>(browsers)
+            .bind::<ClearCookies, _>(browsers)
+            .bind::<SaveState, _>(browsers)
+            .bind::<LoadState, _>(browsers)
+            .bind::<SetHeaders, _>(browsers)
+            .bind::<SetScopedHeaders, _>(browsers)
+            .bind::<AddRoute, _>(browsers)
+            .bind::<RemoveRoute, _>(browsers)
+            .bind::<GetRequests, _>(browsers)
+            .bind::<ExportHar, _>(browsers)
+            .bind::<DetectCaptcha, _>(browsers)
+            .bind::<WaitForCaptcha, _>(browsers)
+            .bind_window::<OpenDevTools, _>(browsers)
+            .bind_window::<ListDevTools, _>(browsers);
+        registry
+            .bind::<NavigatePage, _>(browsers)
+            .bind::<GoBack, _>(browsers)
+            .bind::<GoForward, _>(browsers)
+            .bind::<ReloadPage, _>(browsers)
+            .bind::<ClickElement, _>(browsers)
+            .bind::<FillField, _>(browsers)
+            .bind::<TypeText, _>(browsers)
+            .bind::<PressKey, _>(browsers)
+            .bind::<PressHotKey, _>(browsers)
+            .bind::<HoverElement, _>(browsers)
+            .bind::<SelectOption, _>(browsers)
+            .bind::<CheckBox, _>(browsers)
+            .bind::<UncheckBox, _>(browsers)
+            .bind::<UploadToPage, _>(browsers)
+            .bind::<FillForm, _>(browsers)
+            .bind::<ScrollPage, _>(browsers)
+            .bind::<ScrollTo, _>(browsers)
+            .bind::<ScrollToElement, _>(browsers)
+            .bind_download::<TakeScreenshot, _>(browsers)
+            .bind_download::<PrintPage, _>(browsers)
+            .bind::<RecordPage, _>(browsers)
+            .bind::<GetHtml, _>(browsers)
+            .bind::<GetText, _>(browsers)
+            .bind::<GetMarkdown, _>(browsers)
+            .bind::<GetElements, _>(browsers)
+            .bind::<GetAccessibilityTree, _>(browsers)
+            .bind::<GetConsole, _>(browsers)
+            .bind::<ExportConsole, _>(browsers)
+            .bind::<EvaluateScript, _>(browsers)
+            .bind::<FindText, _>(browsers)
+            .bind::<WaitForPage, _>(browsers);
     }
 
     fn bind_code(&self, registry: &mut Registry) {
@@ -185,7 +263,8 @@ impl Sandbox {
             .bind::<CopyPath, _>(&self.files)
             .bind::<GetTempDirectory, _>(&self.files)
             .bind::<GetHomeDirectory, _>(&self.files)
-            .bind::<StrReplaceEditor, _>(&self.files);
+            .bind::<StrReplaceEditor, _>(&self.files)
+            .bind::<EditFile, _>(&self.files);
         registry
             .bind::<ListWatches, _>(&self.watches)
             .bind::<CreateWatch, _>(&self.watches)
@@ -206,6 +285,7 @@ impl Sandbox {
             self.jupyters.close_all(),
             self.nodes.close_all(),
             self.lab.close(),
+            self.browsers.close(),
         );
         let tasks = self.programs.tasks();
         tasks.close();

@@ -1,4 +1,4 @@
-//! The editor agents know: view, create, replace, insert, undo.
+//! The editor agents know: view, create, replace, insert, undo; and the edit that forgives inexact quotes.
 
 use atoll_operation::{Mcp, Operation, Spec};
 use schemars::JsonSchema;
@@ -122,4 +122,80 @@ impl Operation for StrReplaceEditor {
                 "editor.missing_argument",
             ])
             .large_body();
+}
+
+/// Replace a text in a file, forgiving small differences between the text given and the text in the file.
+///
+/// The text is looked for as it is, then with other white space, indentation or escapes round it, then by its first and
+/// last lines; the first way that finds it wins, and the new text is indented as the old one was. What could mean several
+/// places is refused with their lines, and nothing is changed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct EditFile {
+    /// The file.
+    pub file: String,
+    /// The text to replace, with enough round it to be the only one.
+    pub old_string: String,
+    /// The text to put in its place.
+    pub new_string: String,
+    /// Replace every occurrence instead of the only one.
+    #[serde(default)]
+    pub replace_all: bool,
+}
+
+/// How the text to replace was recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditMatch {
+    /// As it is.
+    Exact,
+    /// Lines equal but for space round them.
+    LineTrimmed,
+    /// First and last lines equal, the lines between much alike.
+    BlockAnchor,
+    /// Equal but for the amount of white space.
+    WhitespaceNormalized,
+    /// Lines equal but for a common indentation.
+    IndentationFlexible,
+    /// Equal once escapes such as `\n` are taken for what they stand for.
+    EscapeNormalized,
+    /// Equal but for white space at its beginning and end.
+    TrimmedBoundary,
+    /// As many lines, the first and last and half of the others equal.
+    ContextAware,
+    /// As it is, in several places.
+    MultiOccurrence,
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct EditFileResult {
+    /// The file.
+    pub file: String,
+    /// Places changed.
+    pub replaced_count: u64,
+    /// How the text was recognised.
+    pub matched: EditMatch,
+    /// The lines round the first change, numbered.
+    pub snippet: String,
+}
+
+impl Operation for EditFile {
+    type Output = EditFileResult;
+    const SPEC: Spec = Spec::post("file_edit", "/v1/file/edit", "file:write")
+        .mcp(Mcp::Destructive)
+        .errors(&[
+            "file.not_found",
+            "file.permission_denied",
+            "file.invalid_target",
+            "file.invalid_path",
+            "file.read_only_filesystem",
+            "file.no_space_left",
+            "file.decode_error",
+            "file.too_large",
+            "file.io_error",
+            "editor.no_match",
+            "editor.not_unique",
+            "editor.missing_argument",
+        ])
+        .large_body();
 }

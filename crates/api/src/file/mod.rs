@@ -18,7 +18,10 @@ pub use content::{
     AppendFile, CreateTempFile, FileContentEncoding, FileReadResult, FileReplaceResult,
     FileSearchResult, FileWriteResult, ReadFile, ReplaceInFile, SearchInFile, TempFile, WriteFile,
 };
-pub use editor::{EditorCommand, ReplaceMode, StrReplaceEditor, StrReplaceEditorResult};
+pub use editor::{
+    EditFile, EditFileResult, EditMatch, EditorCommand, ReplaceMode, StrReplaceEditor,
+    StrReplaceEditorResult,
+};
 pub use search::{
     FileFindResult, FileGlobResult, FileGrepResult, FindFiles, GlobFileInfo, GlobFiles, GlobSort,
     GrepFiles, GrepMatch,
@@ -64,6 +67,7 @@ pub const OPERATIONS: &[Declaration] = &[
     Declaration::of::<GetTempDirectory>(),
     Declaration::of::<GetHomeDirectory>(),
     Declaration::of::<StrReplaceEditor>(),
+    Declaration::of::<EditFile>(),
     Declaration::of::<ListWatches>(),
     Declaration::of::<CreateWatch>(),
     Declaration::of::<FollowWatch>(),

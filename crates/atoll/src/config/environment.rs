@@ -81,6 +81,9 @@ impl Variables {
             pass_env: self.list("ATOLL_PASS_ENV"),
             warm_kernel: self.switch("ATOLL_WARM_KERNEL")?,
             disable_jupyter: self.switch("DISABLE_JUPYTER")?,
+            auth: self.auth()?,
+            browser: self.browser()?,
+            mcp: self.mcp(),
             limits: self.limits()?,
         })
     }
@@ -101,7 +104,7 @@ impl Variables {
         Ok(limits)
     }
 
-    fn parse<T: FromStr>(
+    pub(super) fn parse<T: FromStr>(
         &self,
         name: &str,
         allowed: impl FnOnce(T::Err) -> String,
@@ -125,7 +128,7 @@ impl Variables {
     }
 
     /// A switch, in the words people use for one.
-    fn switch(&self, name: &str) -> Result<Option<bool>, ConfigError> {
+    pub(super) fn switch(&self, name: &str) -> Result<Option<bool>, ConfigError> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
@@ -137,7 +140,7 @@ impl Variables {
     }
 
     /// A list separated by commas.
-    fn list(&self, name: &str) -> Option<Vec<String>> {
+    pub(super) fn list(&self, name: &str) -> Option<Vec<String>> {
         let items = self.get(name)?.split(',').map(str::trim);
         Some(items.filter(|item| !item.is_empty()).map(str::to_owned).collect())
     }

@@ -18,7 +18,8 @@ pub(crate) fn read(path: &Path) -> Result<Layer, ConfigError> {
     }
     let directory = path.parent().unwrap_or(Path::new(""));
     let paths = [&mut layer.home, &mut layer.workspace, &mut layer.runtime_dir, &mut layer.log_dir];
-    for given in paths.into_iter().flatten() {
+    for given in paths.into_iter().flatten().chain(layer.auth.paths()).chain(&mut layer.mcp.servers)
+    {
         *given = directory.join(std::mem::take::<PathBuf>(given));
     }
     Ok(layer)

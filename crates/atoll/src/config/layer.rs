@@ -7,6 +7,9 @@ use atoll_api::system::Limits;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::auth::AuthLayer;
+use super::browser::BrowserLayer;
+use super::mcp::McpLayer;
 use super::{ConfigError, Listen, LogFormat, LogLevel};
 
 /// Settings from one source. Its fields are those of [`super::Config`], each possibly not given.
@@ -25,6 +28,12 @@ pub(crate) struct Layer {
     pub(crate) pass_env: Option<Vec<String>>,
     pub(crate) warm_kernel: Option<bool>,
     pub(crate) disable_jupyter: Option<bool>,
+    #[serde(default)]
+    pub(crate) auth: AuthLayer,
+    #[serde(default)]
+    pub(crate) browser: BrowserLayer,
+    #[serde(default)]
+    pub(crate) mcp: McpLayer,
     /// By name, checked when the limits are put together.
     #[serde(default)]
     pub(crate) limits: BTreeMap<String, u64>,
@@ -48,6 +57,9 @@ impl Layer {
             pass_env: self.pass_env.or(below.pass_env),
             warm_kernel: self.warm_kernel.or(below.warm_kernel),
             disable_jupyter: self.disable_jupyter.or(below.disable_jupyter),
+            auth: self.auth.over(below.auth),
+            browser: self.browser.over(below.browser),
+            mcp: self.mcp.over(below.mcp),
             limits,
         }
     }

@@ -2,10 +2,13 @@
 //! what it was given; [`Config`] is what comes out, complete and checked. A mistake names where it stands, the setting
 //! and what is allowed.
 
+mod auth;
+mod browser;
 mod environment;
 mod file;
 mod layer;
 mod listen;
+mod mcp;
 mod print;
 
 use std::path::{Path, PathBuf};
@@ -18,9 +21,11 @@ use serde::{Deserialize, Serialize};
 use crate::account::Account;
 use crate::runtime_dir;
 
+pub(crate) use auth::AuthLayer;
 pub(crate) use environment::Variables;
 pub(crate) use layer::Layer;
 pub(crate) use listen::Listen;
+pub(crate) use mcp::McpLayer;
 
 /// Every setting of a sandbox server. The comments are what `--print-config` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -49,6 +54,12 @@ pub(crate) struct Config {
     pub(crate) warm_kernel: bool,
     /// Whether JupyterLab is left out.
     pub(crate) disable_jupyter: bool,
+    /// Who may come in.
+    pub(crate) auth: auth::AuthConfig,
+    /// How the browser shall be.
+    pub(crate) browser: browser::BrowserConfig,
+    /// Other MCP servers whose tools are offered here.
+    pub(crate) mcp: mcp::McpConfig,
     /// Every bound the server keeps to.
     pub(crate) limits: Limits,
 }
@@ -149,6 +160,9 @@ impl Config {
             pass_env: given.pass_env.unwrap_or_default(),
             warm_kernel: given.warm_kernel.unwrap_or_default(),
             disable_jupyter: given.disable_jupyter.unwrap_or_default(),
+            auth: given.auth.resolve(),
+            browser: given.browser.resolve(),
+            mcp: given.mcp.resolve(),
             limits: layer::limits(&given.limits),
         })
     }

@@ -5,8 +5,8 @@ use schemars::Schema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Config;
 use super::environment::LIMIT_PREFIX;
+use super::{Config, auth, browser, mcp};
 
 /// Where each setting can be made beside the file: its flag and its variables, strongest first.
 const PLACES: &[(&str, &str, &str)] = &[
@@ -33,7 +33,7 @@ impl Config {
                 .to_owned(),
         ];
         for (name, value) in fields(self) {
-            if name == "limits" {
+            if ["auth", "browser", "limits", "mcp"].contains(&name.as_str()) {
                 continue;
             }
             let places = PLACES.iter().find(|(setting, ..)| *setting == name);
@@ -41,6 +41,34 @@ impl Config {
             let description = described(&schema, &["properties", &name]);
             let places = format!("Flag {flag}, environment {variables}.");
             lines.extend(entry(&name, &value, &[description, &places]));
+        }
+        let description = described(&schema, &["properties", "auth"]);
+        lines.extend([String::new(), format!("# {description}"), "[auth]".to_owned()]);
+        for (name, value) in fields(&self.auth) {
+            let places = auth::PLACES.iter().find(|(setting, ..)| *setting == name);
+            let (_, flag, variables) = places.copied().unwrap_or_default();
+            let description = described(&schema, &["$defs", "AuthConfig", "properties", &name]);
+            let places = format!("Flag {flag}, environment {variables}.");
+            lines.extend(entry(&name, &value, &[description, &places]));
+        }
+        let description = described(&schema, &["properties", "browser"]);
+        lines.extend([String::new(), format!("# {description}"), "[browser]".to_owned()]);
+        for (name, value) in fields(&self.browser) {
+            let places = browser::PLACES.iter().find(|(setting, _)| *setting == name);
+            let variables = places.map_or("", |(_, variables)| variables);
+            let description = described(&schema, &["$defs", "BrowserConfig", "properties", &name]);
+            lines.extend(entry(
+                &name,
+                &value,
+                &[description, &format!("Environment {variables}.")],
+            ));
+        }
+        let description = described(&schema, &["properties", "mcp"]);
+        lines.extend([String::new(), format!("# {description}"), "[mcp]".to_owned()]);
+        for (name, value) in fields(&self.mcp) {
+            let places = mcp::PLACES.iter().find(|(setting, _)| *setting == name);
+            let description = described(&schema, &["$defs", "McpConfig", "properties", &name]);
+            lines.extend(entry(&name, &value, &[description, places.map_or("", |(_, at)| at)]));
         }
         let description = described(&schema, &["properties", "limits"]);
         lines.extend([String::new(), format!("# {description}"), "[limits]".to_owned()]);

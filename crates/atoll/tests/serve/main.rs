@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "test code")]
 
+mod auth;
 mod command_line;
 mod endurance;
 mod outputs;

@@ -18,7 +18,80 @@ fn inputs() -> Vec<(&'static str, Value)> {
     let mut inputs = commands();
     inputs.extend(files());
     inputs.extend(code());
+    inputs.extend(browser());
     inputs
+}
+
+/// A page with something of everything.
+const PAGE: &str = "data:text/html,<title>Page</title><h1>Heading</h1><button>Press</button><input id=text>\
+    <input id=box type=checkbox><input id=file type=file><select><option>one<option>two</select>\
+    <div style='height:5000px'></div><p id=end>The end</p><script>console.log('said')</script>";
+
+fn browser() -> Vec<(&'static str, Value)> {
+    let mut inputs = vec![
+        ("browser_get_info", json!({})),
+        ("browser_navigate", json!({"url": PAGE})),
+        ("browser_navigate", json!({"url": "about:blank"})),
+        ("browser_go_back", json!({})),
+        ("browser_go_forward", json!({})),
+        ("browser_go_back", json!({})),
+        ("browser_reload", json!({})),
+        ("browser_click", json!({"selector": "button"})),
+        ("browser_fill", json!({"selector": "#text", "text": "some"})),
+        ("browser_type", json!({"text": "thing"})),
+        ("browser_press_key", json!({"key": "Home"})),
+        ("browser_hot_key", json!({"keys": ["Control", "a"]})),
+        ("browser_hover", json!({"selector": "button"})),
+        ("browser_select_option", json!({"selector": "select", "label": "two"})),
+        ("browser_check", json!({"selector": "#box"})),
+        ("browser_uncheck", json!({"selector": "#box"})),
+        ("browser_upload_file", json!({"selector": "#file", "files": ["a/b.txt"]})),
+        ("browser_fill_form", json!({"items": [{"selector": "#text", "value": "more"}]})),
+        ("browser_scroll", json!({})),
+        ("browser_scroll_to", json!({})),
+        ("browser_scroll_to_element", json!({"selector": "#end"})),
+        ("browser_record", json!({"duration": 0.2, "save_path": "film.mp4"})),
+        ("browser_get_html", json!({})),
+        ("browser_get_text", json!({})),
+        ("browser_get_markdown", json!({})),
+        ("browser_get_elements", json!({})),
+        ("browser_get_accessibility", json!({})),
+        ("browser_get_console", json!({})),
+        ("browser_export_console", json!({"save_path": "console.json"})),
+        ("browser_evaluate", json!({"expression": "[1, 'two', {three: null}]"})),
+        ("browser_find_text", json!({"keyword": "end"})),
+        ("browser_wait", json!({"type": "selector", "selector": "button"})),
+    ];
+    inputs.extend(around_pages());
+    inputs
+}
+
+fn around_pages() -> Vec<(&'static str, Value)> {
+    let cookie = json!({"name": "a", "value": "1", "url": "http://127.0.0.1/"});
+    vec![
+        ("browser_new_tab", json!({})),
+        ("browser_tab_list", json!({})),
+        ("browser_switch_tab", json!({"index": "0"})),
+        ("browser_close_tab", json!({"index": "1"})),
+        ("browser_set_cookies", json!({"cookies": [cookie]})),
+        ("browser_get_cookies", json!({})),
+        ("browser_save_state", json!({"path": "state.json"})),
+        ("browser_load_state", json!({"path": "state.json"})),
+        ("browser_clear_cookies", json!({})),
+        ("browser_set_headers", json!({"headers": {"X-A": "b"}})),
+        ("browser_set_scoped_headers", json!({"origin": "http://127.0.0.1", "headers": {}})),
+        ("browser_add_route", json!({"url_pattern": "http://nowhere.test/**", "response": {}})),
+        ("browser_navigate", json!({"url": "http://nowhere.test/"})),
+        ("browser_get_requests", json!({"headers": "true"})),
+        ("browser_export_har", json!({"save_path": "traffic.har"})),
+        ("browser_remove_route", json!({"url_pattern": "http://nowhere.test/**"})),
+        ("browser_detect_captcha", json!({})),
+        ("browser_wait_captcha", json!({"timeout": 0})),
+        ("browser_tab_list", json!({"context": "another"})),
+        ("browser_context_list", json!({})),
+        ("browser_context_close", json!({"name": "another"})),
+        ("browser_restart", json!({"mode": "soft"})),
+    ]
 }
 
 fn files() -> Vec<(&'static str, Value)> {
@@ -27,6 +100,7 @@ fn files() -> Vec<(&'static str, Value)> {
         ("file_read", json!({"file": "a/b.txt"})),
         ("file_append", json!({"file": "a/b.txt", "content": "three\n"})),
         ("file_replace", json!({"file": "a/b.txt", "old_str": "one", "new_str": "1"})),
+        ("file_edit", json!({"file": "a/b.txt", "old_string": "three", "new_string": "four"})),
         ("file_search", json!({"file": "a/b.txt", "regex": "t.."})),
         ("file_create_temp", json!({"content": "x"})),
         ("file_find", json!({"path": "a", "glob": "*"})),
@@ -73,7 +147,7 @@ fn code() -> Vec<(&'static str, Value)> {
         ("nodejs_get_session", json!({"session_id": "n"})),
         ("nodejs_update_session", json!({"session_id": "n", "max_idle_time": 60})),
         ("nodejs_delete_session", json!({"session_id": "n"})),
-        ("code_execute", json!({"language": "bash", "code": "echo hello"})),
+        ("code_execute", json!({"language": "javascript", "code": "1"})),
         ("code_info", json!({})),
     ]
 }
@@ -83,6 +157,11 @@ fn commands() -> Vec<(&'static str, Value)> {
         ("sandbox_get_context", json!({})),
         ("sandbox_get_python_packages", json!({})),
         ("sandbox_get_nodejs_packages", json!({})),
+        ("auth_authenticate", json!({})),
+        ("auth_create_ticket", json!({})),
+        ("mcp_list_servers", json!({})),
+        ("mcp_list_tools", json!({"server_name": "sandbox"})),
+        ("mcp_call_tool", json!({"server_name": "sandbox", "tool_name": "sandbox_get_context"})),
         ("system_limits", json!({})),
         ("system_ping", json!({})),
         ("shell_create_session", json!({"id": "s"})),

@@ -1,8 +1,7 @@
 //! Code in sessions that live on, in fresh processes, and in the kernel that stands ready.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use crate::race::{Lane, race, report_lanes};
 use crate::report::{Bar, Report, TIME_COLUMNS, millis, time_row};
 use crate::server::{Server, authorised_get, authorised_post, in_clean_environment, locate};
 use crate::statistics::{Samples, ratio};
+use crate::stopwatch::Stopwatch;
 use crate::usage::{tree, usage};
 
 const LIVE_PYTHON_BAR: f64 = 1.3;
@@ -28,13 +28,17 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
     let launch = setting.atoll.clone().finding_programs_in(python);
     let atoll = launch.start()?;
     let idle = usage(&tree(atoll.pid())).processes;
-    let mut kernel = PlainKernel::start(&python.join("python"), &setting.peers);
+    let script = setting.peers.join("jupyter_floor.py").display().to_string();
+    let mut kernel = Stopwatch::start(&python.join("python"), &[&script]);
     let node = locate("node")?;
 
     let mut python_lanes = [
         Lane::prepared(
             "floor: jupyter_client, Python 1+1",
-            kernel.as_mut().map(|kernel| || kernel.run()).map_err(|error| error.to_string().into()),
+            kernel
+                .as_mut()
+                .map(|kernel| || kernel.time("1+1"))
+                .map_err(|error| error.to_string().into()),
         ),
         Lane::new("Atoll, Python 1+1 in a session", two(&atoll, "/v1/jupyter/execute", Some("b"))?),
     ];
@@ -154,49 +158,4 @@ fn plain_node(node: &str) -> Result<Duration, Failure> {
     let output = command.spawn()?.wait_with_output()?;
     let duration = started.elapsed();
     if output.status.success() { Ok(duration) } else { Err("node -e 1+1 failed".into()) }
-}
-
-/// A kernel driven by jupyter_client in a Python of its own.
-struct PlainKernel {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl PlainKernel {
-    fn start(python: &Path, peers: &Path) -> Result<Self, Failure> {
-        let mut command = Command::new(python);
-        command.arg(peers.join("jupyter_floor.py")).stdin(Stdio::piped()).stdout(Stdio::piped());
-        in_clean_environment(&mut command, &std::env::temp_dir());
-        let mut child = command.spawn()?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("python has no pipes".into());
-        };
-        let mut kernel = Self { child, input, output: BufReader::new(output) };
-        match kernel.line()?.as_str() {
-            "ready" => Ok(kernel),
-            other => Err(format!("jupyter_client said {other:?}").into()),
-        }
-    }
-
-    fn run(&mut self) -> Result<Duration, Failure> {
-        self.input.write_all(b"\n")?;
-        let line = self.line()?;
-        let nanoseconds = line.parse().map_err(|_| format!("jupyter_client answered {line:?}"))?;
-        Ok(Duration::from_nanos(nanoseconds))
-    }
-
-    fn line(&mut self) -> Result<String, Failure> {
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line.trim().to_owned())
-    }
-}
-
-impl Drop for PlainKernel {
-    fn drop(&mut self) {
-        // Its kernel ends with it: ipykernel watches its parent.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
 }

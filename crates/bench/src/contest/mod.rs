@@ -1,10 +1,12 @@
 //! The contests, in the order they run, and what they share: the setting, and how each server is asked to run a command.
 
 mod background;
+mod browser;
 mod code;
 mod endurance;
 mod exec;
 mod file;
+mod mcp;
 mod output;
 mod parallel;
 mod search;
@@ -43,6 +45,8 @@ pub(crate) const CONTESTS: &[(&str, Contest)] = &[
     ("transfer", transfer::run),
     ("watch", watch::run),
     ("code", code::run),
+    ("mcp", mcp::run),
+    ("browser", browser::run),
 ];
 
 /// What is measured, and how thoroughly.

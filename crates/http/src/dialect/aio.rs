@@ -63,6 +63,11 @@ fn message(operation: &str) -> &'static str {
     }
 }
 
+/// Operations whose result is the whole answer: proxies and older clients read it without an envelope.
+fn is_bare(operation: &str) -> bool {
+    operation.starts_with("auth_")
+}
+
 /// Operations whose result lies in `data` and beside it: published examples read it in both places.
 fn echoes(operation: &str) -> bool {
     operation.starts_with("file_watch_")

@@ -3,7 +3,7 @@ use super::*;
 fn guard(address: &str, hosts: &[&str], origins: &[&str]) -> Guard {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let address = BoundAddress::Tcp(address.parse().unwrap());
-    Guard::new(&address, &own(hosts), &own(origins))
+    Guard::new(&address, &own(hosts), &own(origins), false)
 }
 
 /// The status a request with these headers is refused with; 200 when it is let in.
@@ -14,7 +14,7 @@ fn status(guard: &Guard, target: &str, headers: &[(&str, &str)]) -> u16 {
     }
     match guard.judge(&request.body(()).unwrap()) {
         Verdict::Refused(failure) => failure.status.as_u16(),
-        Verdict::Admitted(_) | Verdict::Preflight(_) => 200,
+        Verdict::Admitted { .. } | Verdict::Preflight(_) => 200,
     }
 }
 

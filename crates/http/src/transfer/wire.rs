@@ -18,6 +18,7 @@ use bytes::{Buf, Bytes};
 use rustix::io::Errno;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -93,11 +94,19 @@ pub(crate) struct Wire<S> {
     outgoing: Outgoing,
     copy: Copy,
     patience: Patience,
+    /// Held as long as the connection is open, also after it has changed over to a WebSocket.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl<S: Socket> Wire<S> {
     pub(crate) fn new(socket: S, outgoing: Outgoing) -> Self {
-        Self { socket, outgoing, copy: Copy::default(), patience: Patience::default() }
+        let (copy, patience) = (Copy::default(), Patience::default());
+        Self { socket, outgoing, copy, patience, _place: None }
+    }
+
+    /// The same, taking this place among connections.
+    pub(crate) fn holding(self, place: OwnedSemaphorePermit) -> Self {
+        Self { _place: Some(place), ..self }
     }
 
     /// Sends up to so many bytes of the file that is next.

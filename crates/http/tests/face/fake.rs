@@ -1,12 +1,13 @@
 //! A small service with every shape of operation, and ways to fail in each.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_api::system::{GetSandbox, RuntimeEnv, SandboxContext, SandboxDetail, SystemEnv};
 use atoll_operation::{
-    Context, Conversation, Converse, Error, Event, Handle, Kind, Operation, Registry, Spec, Stream,
-    Streaming,
+    Context, Conversation, Converse, Error, Event, Handle, Kind, Open, Operation, Registry, Spec,
+    Stream, Streaming, Upstream, Window,
 };
 use futures::stream::{self, BoxStream, StreamExt};
 use schemars::JsonSchema;
@@ -152,6 +153,24 @@ impl Conversation for Talk {
     type Up = Said;
     type Down = Heard;
     const SPEC: Spec = Spec::conversation("test_talk", "/v1/talk", "test:write");
+}
+
+/// A window on another server.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Pane {}
+
+impl Window for Pane {
+    const SPEC: Spec = Spec::window("test_pane", "/pane", "test:read");
+}
+
+/// Knows the server behind the window.
+#[derive(Debug)]
+pub(crate) struct Behind(pub(crate) SocketAddr);
+
+impl Open<Pane> for Behind {
+    async fn open(&self, _: &Context, _: Pane) -> Result<Upstream, Error> {
+        Ok(Upstream::Tcp(self.0))
+    }
 }
 
 /// The fake service. Its counters let a test wait for what it cannot see from outside.

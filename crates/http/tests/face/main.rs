@@ -7,10 +7,13 @@
     reason = "helpers of tests fail loudly"
 )]
 
+mod audit;
+mod auth;
 mod client;
 mod downloads;
 mod fake;
 mod guard;
+mod hostile;
 mod log;
 mod pages;
 mod requests;
@@ -19,4 +22,5 @@ mod store;
 mod streams;
 mod support;
 mod uploads;
+mod visits;
 mod websockets;

@@ -1,9 +1,11 @@
 //! A server with the fake service behind it, and a plain HTTP client that can send anything.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atoll_api::system::Limits;
+use atoll_auth::{ApiKeys, AuditLog, Authenticator, Scopes, Secret};
 use atoll_http::{BoundAddress, Gauge, Listen, Settings, serve};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -13,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Fake, registry};
+use crate::fake::{Behind, Fake, Pane, registry};
 use crate::store::{self, Store};
 
 /// Far longer than anything here takes.
@@ -33,6 +35,10 @@ pub(crate) struct Options {
     pub(crate) listen: Listen,
     pub(crate) limits: Limits,
     pub(crate) allowed_origins: Vec<String>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) audit: Option<Arc<AuditLog>>,
+    /// What is behind `/pane`.
+    pub(crate) pane: Option<SocketAddr>,
 }
 
 impl Default for Options {
@@ -41,8 +47,33 @@ impl Default for Options {
             listen: "127.0.0.1:0".parse().unwrap(),
             limits: Limits::default(),
             allowed_origins: vec![],
+            authenticator: Arc::default(),
+            audit: None,
+            pane: None,
         }
     }
+}
+
+/// A key for everything.
+pub(crate) const KEY: &str = "key-for-everything-0123456789";
+/// A key for reading.
+pub(crate) const READER: &str = "key-for-reading-0123456789";
+/// A key for nothing.
+pub(crate) const NOTHING: &str = "key-for-nothing-0123456789";
+
+/// What [`locked`] starts from.
+pub(crate) fn settings() -> atoll_auth::Settings {
+    let mut api_keys = ApiKeys::default();
+    api_keys.add("everything", &Secret::new(KEY), Scopes::ALL);
+    api_keys.add("reader", &Secret::new(READER), Scopes::only(["test:read", "auth"]));
+    api_keys.add("nothing", &Secret::new(NOTHING), Scopes::only([""; 0]));
+    atoll_auth::Settings { api_keys, ..atoll_auth::Settings::default() }
+}
+
+/// A server that asks for keys.
+pub(crate) fn locked() -> Options {
+    let authenticator = Arc::new(Authenticator::new(settings()).unwrap());
+    Options { authenticator, ..Options::default() }
 }
 
 pub(crate) async fn start() -> Server {
@@ -53,6 +84,10 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let (fake, store) = (Arc::new(Fake::default()), Arc::new(Store::default()));
     let mut registry = registry(&fake);
     store::bind(&mut registry, &store);
+    atoll_http::bind(&mut registry, &options.authenticator);
+    if let Some(address) = options.pane {
+        registry.bind_window::<Pane, _>(&Arc::new(Behind(address)));
+    }
     let (ready, bound) = oneshot::channel();
     let settings = Settings {
         listen: options.listen,
@@ -60,6 +95,9 @@ pub(crate) async fn start_with(options: Options) -> Server {
         limits: Arc::new(options.limits),
         allowed_hosts: vec![],
         allowed_origins: options.allowed_origins,
+        authenticator: options.authenticator,
+        audit: options.audit,
+        mounts: Vec::new(),
         gauges: vec![Gauge {
             name: "atoll_test_gauge",
             help: "A test's.",

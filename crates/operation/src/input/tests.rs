@@ -49,6 +49,9 @@ struct Probe {
     keys: Option<String>,
     #[serde(default)]
     anything: Option<Value>,
+    #[serde(default)]
+    #[schemars(extend("x-keep-null" = true))]
+    decided: Option<bool>,
 }
 
 impl Operation for Probe {
@@ -95,6 +98,13 @@ fn null_is_absent_and_unknown_fields_are_left_alone() {
     assert_eq!(checked.unwrap(), json!({"name": "n", "new": null}));
     let error = shape().check(json!({"name": null})).unwrap_err();
     assert_eq!(error.fields()[0].rule, "missing");
+}
+
+#[test]
+fn a_null_that_means_something_is_kept() {
+    let checked = shape().check(json!({"name": "n", "decided": null})).unwrap();
+    assert_eq!(checked, json!({"name": "n", "decided": null}));
+    assert_eq!(outcome("decided", json!("yes, please")), Err("type"));
 }
 
 #[test]

@@ -13,9 +13,10 @@ use super::keeper;
 use super::pool::{Place, Pool};
 use super::signals::{self, SignalSource};
 use super::tree;
+use crate::cgroup::Cgroups;
 
 /// Serves until the server is gone and everything it started has ended.
-pub(super) fn serve(socket: &OwnedFd) {
+pub(super) fn serve(socket: &OwnedFd, groups: &Cgroups) {
     // SAFETY: prctl and setsid with constant arguments.
     unsafe {
         libc::setsid();
@@ -24,6 +25,7 @@ pub(super) fn serve(socket: &OwnedFd) {
     }
     signals::prepare();
     let (Ok(exits), Ok(pool)) = (SignalSource::child_exits(), Pool::new()) else { return };
+    groups.sweep();
     let mut keepers = HashMap::new();
     let mut free = Pool::places();
     loop {
@@ -35,7 +37,7 @@ pub(super) fn serve(socket: &OwnedFd) {
             match unsafe { libc::fork() } {
                 0 => {
                     drop(exits);
-                    keeper::run(socket, &pool, place);
+                    keeper::run(socket, &pool, place, groups);
                     // SAFETY: ends the keeper without running the spawner's own clean-up.
                     unsafe { libc::_exit(0) }
                 }
@@ -59,14 +61,14 @@ pub(super) fn serve(socket: &OwnedFd) {
         }
         if ready.signal {
             exits.clear();
-            bury(&mut keepers, &mut free, &pool);
+            bury(&mut keepers, &mut free, &pool, groups);
         }
     }
 }
 
 /// Collects dead children. Whoever is a child of this process and no keeper is an orphan of a keeper that was killed.
-fn bury(keepers: &mut HashMap<i32, Place>, free: &mut Vec<Place>, pool: &Pool) {
-    let mut orphaned = false;
+fn bury(keepers: &mut HashMap<i32, Place>, free: &mut Vec<Place>, pool: &Pool, groups: &Cgroups) {
+    let mut killed = Vec::new();
     loop {
         let mut status = 0;
         // SAFETY: waitpid writes the status into the integer it is given.
@@ -77,10 +79,12 @@ fn bury(keepers: &mut HashMap<i32, Place>, free: &mut Vec<Place>, pool: &Pool) {
         if let Some(place) = keepers.remove(&pid) {
             pool.lost(place);
             free.push(place);
-            orphaned |= libc::WIFSIGNALED(status);
+            if libc::WIFSIGNALED(status) {
+                killed.push(place);
+            }
         }
     }
-    if orphaned {
+    if !killed.is_empty() {
         // SAFETY: getpid cannot fail.
         let own = unsafe { libc::getpid() };
         let spare: Vec<_> = tree::descendants(own, &[], None)
@@ -88,5 +92,8 @@ fn bury(keepers: &mut HashMap<i32, Place>, free: &mut Vec<Place>, pool: &Pool) {
             .filter(|process| keepers.contains_key(&process.pid))
             .collect();
         tree::kill_all(own, &spare, None, || {});
+        for place in killed {
+            groups.remove(place.number());
+        }
     }
 }

@@ -1,16 +1,14 @@
 //! A keeper: the parent of one command at a time. It starts it, reports its exit, and ends all its descendants when told
 //! to or when the server is gone. Once nothing of a command is left it waits for the next.
 //!
-//! It is a fork of the single-threaded spawner, so it may allocate; the command's process shares its memory until
-//! `exec`, so that nothing is copied, and in between nothing is allocated. Being a child subreaper it inherits every
-//! orphan below it and reaps them all.
+//! It is a fork of the single-threaded spawner, so it may allocate. Being a child subreaper it inherits every orphan
+//! below it and reaps them all. It stays outside its command's control groups, which it makes and removes.
 
-#![expect(unsafe_code, reason = "clone, exec and their surroundings have no safe interface")]
+#![expect(unsafe_code, reason = "waiting for any child and prctl have no safe interface")]
 
-use std::ffi::CStr;
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
@@ -18,27 +16,21 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use super::pool::{Place, Pool};
 use super::protocol::{INLINE_REQUEST, Order, Report, Request, Step};
 use super::signals::SignalSource;
-use super::tree;
-
-/// Stack of a command's process until its `exec`.
-const STACK: usize = 64 << 10;
-
-/// The command's standard streams.
-struct Streams {
-    stdin: OwnedFd,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-}
+use super::start::{Starter, Streams};
+use super::{own_pid, tree};
+use crate::cgroup::{Cell, Cgroups};
+use crate::confinement::Confinement;
 
 /// Keeps one command after another until the server is gone or enough others wait. Runs in its own process.
-pub(super) fn run(socket: &OwnedFd, pool: &Pool, place: Place) {
+pub(super) fn run(socket: &OwnedFd, pool: &Pool, place: Place, groups: &Cgroups) {
     // SAFETY: prctl with constant arguments.
     unsafe {
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_NAME, c"atoll-keeper".as_ptr());
     }
     let Ok(exits) = SignalSource::child_exits() else { return };
-    let mut stack = vec![0; STACK];
+    let mut house =
+        House { starter: Starter::new(groups), groups, number: place.number(), cell: None };
     let mut packet = vec![0; INLINE_REQUEST];
     loop {
         let received = receive(socket, &mut packet);
@@ -48,13 +40,62 @@ pub(super) fn run(socket: &OwnedFd, pool: &Pool, place: Place) {
                 let body = long.as_deref().or_else(|| packet.get(..length)).unwrap_or_default();
                 // A request that makes no sense is answered by hanging up.
                 if let Some(request) = Request::decode(body) {
-                    keep(&request, control, streams, &exits, &mut stack);
+                    keep(&request, control, streams, &exits, &mut house);
+                    house.clean_up();
                 }
             }
             None => return pool.close(),
         }
         if !pool.wait_again(place) {
             return;
+        }
+    }
+}
+
+/// What a keeper has for its commands.
+struct House<'a> {
+    starter: Starter<'a>,
+    groups: &'a Cgroups,
+    number: usize,
+    /// The groups of the latest command, for the next.
+    cell: Option<Cell>,
+}
+
+impl House<'_> {
+    /// Starts a command. Groups that went away are made again.
+    fn start(&mut self, request: &Request<'_>, streams: &Streams) -> Result<i32, (Step, i32)> {
+        let mut again = true;
+        loop {
+            self.prepare(request.confinement)?;
+            let cell = self.cell.as_ref().filter(|_| request.confinement.needs_group());
+            match self.starter.start(request, streams, cell) {
+                Err((Step::Confine, _)) if again && self.cell.is_some() => {
+                    self.cell = None;
+                    again = false;
+                }
+                started => return started,
+            }
+        }
+    }
+
+    /// Sees to it that there are groups for a command confined like this, if there can be any.
+    fn prepare(&mut self, confinement: Confinement) -> Result<(), (Step, i32)> {
+        let there = self.cell.as_ref().is_some_and(|cell| cell.confinement() == confinement);
+        if there || !confinement.needs_group() {
+            return Ok(());
+        }
+        // Removed first: the new ones have the same names.
+        self.cell = None;
+        let made = self.groups.cell(self.number, confinement);
+        self.cell =
+            Some(made.map_err(|error| (Step::Confine, error.raw_os_error().unwrap_or(libc::EIO)))?);
+        Ok(())
+    }
+
+    /// Nothing of the command is left: its groups serve the next one, unless it would suffer from what was before.
+    fn clean_up(&mut self) {
+        if self.cell.as_ref().is_some_and(|cell| !cell.is_clean()) {
+            self.cell = None;
         }
     }
 }
@@ -101,13 +142,14 @@ fn keep(
     control: OwnedFd,
     streams: Streams,
     exits: &SignalSource,
-    stack: &mut [u8],
+    house: &mut House<'_>,
 ) {
     let control = UnixStream::from(control);
-    let started = start(request, &streams, stack);
+    let started = house.start(request, &streams);
     drop(streams);
     let keeper = own_pid();
-    let mut reaper = Reaper { command: 0, control: &control, reported: false, left: true };
+    let cell = house.cell.as_ref().filter(|_| request.confinement.needs_group());
+    let mut reaper = Reaper { command: 0, control: &control, cell, reported: false, left: true };
     match started {
         Ok(pid) => reaper.command = pid,
         Err((step, errno)) => {
@@ -127,6 +169,7 @@ fn keep(
         if reaper.left && ready.other && !obey(keeper, &mut reaper) {
             // The line was closed: the command is not wanted any more. One that cannot be killed now is waited for.
             loop {
+                reaper.kill_group();
                 tree::kill_all(keeper, &[], None, || reaper.collect());
                 reaper.collect();
                 if !reaper.left {
@@ -149,9 +192,15 @@ fn obey(keeper: i32, reaper: &mut Reaper<'_>) -> bool {
         Ok(Some(Order::SignalTree(signal))) => signal_group(keeper, reaper, signal, |_| true),
         Ok(Some(Order::Kill { keep_command, spare })) => {
             let through = keep_command.then_some(command);
+            if !keep_command && spare.is_empty() {
+                reaper.kill_group();
+            }
             tree::kill_all(keeper, &spare, through, || reaper.collect());
             reaper.collect();
             reaper.report(Report::Killed);
+        }
+        Ok(Some(Order::CountVictims)) => {
+            reaper.report(Report::Victims { count: reaper.victims() });
         }
         Ok(None) | Err(_) => return false,
     }
@@ -177,6 +226,7 @@ fn signal_group(keeper: i32, reaper: &Reaper<'_>, signal: i32, wanted: impl Fn(i
 struct Reaper<'a> {
     command: i32,
     control: &'a UnixStream,
+    cell: Option<&'a Cell>,
     reported: bool,
     left: bool,
 }
@@ -188,7 +238,7 @@ impl Reaper<'_> {
         {
             // Reported before it is buried, which takes a while: somebody waits for it.
             self.reported = true;
-            self.report(Report::Exited { status });
+            self.report(Report::Exited { status, victims: self.victims() });
         }
         loop {
             let mut status = 0;
@@ -196,7 +246,7 @@ impl Reaper<'_> {
             match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
                 pid if pid == self.command && !self.reported => {
                     self.reported = true;
-                    self.report(Report::Exited { status });
+                    self.report(Report::Exited { status, victims: self.victims() });
                 }
                 pid if pid > 0 => {}
                 // Zero: children live on. Less: there are none, and the command was one of them.
@@ -205,6 +255,18 @@ impl Reaper<'_> {
                     return;
                 }
             }
+        }
+    }
+
+    /// Processes of the command that were killed because memory ran out.
+    fn victims(&self) -> i32 {
+        self.cell.map_or(0, Cell::victims)
+    }
+
+    /// Kills all at once where the kernel can; whoever is left is found by looking.
+    fn kill_group(&self) {
+        if let Some(cell) = self.cell {
+            cell.kill();
         }
     }
 
@@ -227,115 +289,7 @@ fn ended(pid: i32) -> Option<i32> {
     found.then_some(status)
 }
 
-fn start(request: &Request<'_>, streams: &Streams, stack: &mut [u8]) -> Result<i32, (Step, i32)> {
-    let pointers = |strings: &[&CStr]| {
-        let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
-        list.push(std::ptr::null());
-        list
-    };
-    let (argv, env) = (pointers(&request.argv), pointers(&request.env));
-    let program = request.argv.first().ok_or((Step::Execute, libc::EINVAL))?;
-    let mut prepared = Prepared {
-        program: program.as_ptr(),
-        argv: argv.as_ptr(),
-        env: env.as_ptr(),
-        directory: request.directory.as_ptr(),
-        streams: [
-            streams.stdin.as_raw_fd(),
-            streams.stdout.as_raw_fd(),
-            streams.stderr.as_raw_fd(),
-        ],
-        terminal: request.terminal,
-        keeper: own_pid(),
-        failure: None,
-    };
-    // SAFETY: the child runs on a stack of its own, whose end is aligned down to 16 bytes; this process, which is
-    // single-threaded, stands still until the child has called exec or ended, so everything it is given stays valid.
-    let pid = unsafe {
-        let top = stack.as_mut_ptr_range().end;
-        let top = top.sub(top.addr() % 16);
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        libc::clone(become_command, top.cast(), flags, (&raw mut prepared).cast())
-    };
-    if pid < 0 {
-        return Err((Step::Fork, last_errno()));
-    }
-    match prepared.failure {
-        None => Ok(pid),
-        Some(failure) => {
-            // SAFETY: the child has said its last word and ends.
-            unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
-            Err(failure)
-        }
-    }
-}
-
-/// Everything the child needs until exec, ready to use without allocating, and where it says why there was none.
-struct Prepared {
-    program: *const libc::c_char,
-    argv: *const *const libc::c_char,
-    env: *const *const libc::c_char,
-    directory: *const libc::c_char,
-    streams: [RawFd; 3],
-    terminal: bool,
-    keeper: i32,
-    failure: Option<(Step, i32)>,
-}
-
-/// Turns the fresh process into the command; returns only to end it.
-extern "C" fn become_command(prepared: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `start` passes its own `Prepared` and does not touch it until this process is gone from its memory.
-    let prepared = unsafe { &mut *prepared.cast::<Prepared>() };
-    let step = prepared.execute();
-    prepared.failure = Some((step, last_errno()));
-    127
-}
-
-impl Prepared {
-    /// The step that failed; none if it returns.
-    fn execute(&self) -> Step {
-        // SAFETY: plain system calls on owned descriptors and pointers that are valid, see `start`. Signal handlers and
-        // descriptors are this process's own, and are not those of the keeper.
-        unsafe {
-            // Should the keeper be killed, the command must not outlive it.
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::getppid() != self.keeper {
-                return Step::Fork;
-            }
-            libc::setsid();
-            // Descriptors 0 to 2 of a keeper are /dev/null, so no stream is overwritten by another's dup2.
-            for (target, source) in [0, 1, 2].into_iter().zip(self.streams) {
-                if libc::dup2(source, target) < 0 {
-                    return Step::Streams;
-                }
-            }
-            if self.terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
-                return Step::Streams;
-            }
-            if libc::chdir(self.directory) < 0 {
-                return Step::Directory;
-            }
-            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            libc::execve(self.program, self.argv, self.env);
-            Step::Execute
-        }
-    }
-}
-
-fn own_pid() -> i32 {
-    // SAFETY: getpid cannot fail.
-    unsafe { libc::getpid() }
-}
-
 fn process_group(pid: i32) -> i32 {
     // SAFETY: getpgid reads an integer.
     unsafe { libc::getpgid(pid) }
-}
-
-fn last_errno() -> i32 {
-    // SAFETY: errno of this thread.
-    unsafe { *libc::__errno_location() }
 }

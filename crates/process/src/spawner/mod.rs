@@ -5,11 +5,13 @@
 //! stolen by a reaper of orphans, nothing a command starts can slip away, and everything ends when the server does,
 //! however it ends.
 
+mod birth;
 mod helper;
 mod keeper;
 mod pool;
 mod protocol;
 mod signals;
+mod start;
 pub(crate) mod tree;
 
 use std::io::{self, IoSlice};
@@ -27,9 +29,12 @@ use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 
+use crate::cgroup::{Cgroups, Enforcement};
+use crate::confinement::Confinement;
 use crate::descriptor::Descriptor;
+use crate::oom;
 
-pub(crate) use protocol::{Order, Report, Request, Step};
+pub(crate) use protocol::{Order, Report, Request, Step, long_at};
 
 /// Argument that makes the program a spawner.
 const ARGUMENT: &str = "__spawner";
@@ -52,24 +57,33 @@ fn run() -> ! {
         (socket, std::fs::OpenOptions::new().read(true).write(true).open("/dev/null"))
     {
         std::mem::forget(null);
-        helper::serve(&socket);
+        let groups = std::env::args().nth(2).unwrap_or_default();
+        helper::serve(&socket, &Cgroups::from_argument(&groups));
     }
     std::process::exit(0)
 }
 
 /// The server's handle on its spawner. Cheap to clone; when the last clone is dropped, everything started ends.
+///
+/// A handle bounds what is started through it; handles on one spawner may differ in that.
 #[derive(Debug, Clone)]
-pub struct Spawner(Arc<Inner>);
+pub struct Spawner {
+    inner: Arc<Inner>,
+    confinement: Confinement,
+}
 
 #[derive(Debug)]
 struct Inner {
     socket: Descriptor,
     tasks: TaskTracker,
+    enforcement: Enforcement,
 }
 
 impl Spawner {
-    /// Starts the spawner from this very program, whose `main` calls [`run_if_asked`]. Needs a tokio runtime.
+    /// Starts the spawner from this very program, whose `main` calls [`run_if_asked`], and has the kernel spare both when
+    /// the machine runs out of memory. Needs a tokio runtime.
     pub fn launch() -> io::Result<Self> {
+        oom::spare_server();
         Self::launch_program(Path::new("/proc/self/exe"))
     }
 
@@ -77,8 +91,10 @@ impl Spawner {
     pub fn launch_program(program: &Path) -> io::Result<Self> {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let groups = Cgroups::probe();
         StdCommand::new(program)
             .arg(ARGUMENT)
+            .arg(groups.to_argument())
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(theirs))
@@ -86,12 +102,30 @@ impl Spawner {
             .stderr(Stdio::null())
             .spawn()?;
         let socket = Descriptor::new(ours, Interest::WRITABLE)?;
-        Ok(Self(Arc::new(Inner { socket, tasks: TaskTracker::new() })))
+        let (tasks, enforcement) = (TaskTracker::new(), groups.enforcement());
+        let inner = Arc::new(Inner { socket, tasks, enforcement });
+        Ok(Self { inner, confinement: Confinement::default() })
+    }
+
+    /// The same spawner, bounding what is started through the new handle like this. A fresh spawner bounds nothing.
+    #[must_use]
+    pub fn confined(&self, confinement: Confinement) -> Self {
+        Self { inner: Arc::clone(&self.inner), confinement }
+    }
+
+    /// How much what is started through this handle may use.
+    pub fn confinement(&self) -> Confinement {
+        self.confinement
+    }
+
+    /// By what means the bounds are kept here.
+    pub fn enforcement(&self) -> Enforcement {
+        self.inner.enforcement
     }
 
     /// Tasks that serve the started programs.
     pub(crate) fn tasks(&self) -> &TaskTracker {
-        &self.0.tasks
+        &self.inner.tasks
     }
 
     /// Hands a command to the spawner; the returned socket is the line to its keeper.
@@ -113,7 +147,7 @@ impl Spawner {
             descriptors.push(memory.as_fd());
             b"-"
         };
-        self.0
+        self.inner
             .socket
             .when_writable(|socket| {
                 let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
@@ -136,4 +170,14 @@ fn in_memory(body: &[u8]) -> io::Result<OwnedFd> {
         rest = rest.get(count..).unwrap_or_default();
     }
     Ok(memory)
+}
+
+fn own_pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+#[expect(unsafe_code, reason = "between clone and exec nothing but errno tells what failed")]
+fn last_errno() -> i32 {
+    // SAFETY: errno of this thread.
+    unsafe { *libc::__errno_location() }
 }

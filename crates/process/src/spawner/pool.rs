@@ -23,6 +23,13 @@ const PLACES: usize = 1 << 15;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(usize);
 
+impl Place {
+    /// A number no other living keeper has.
+    pub(super) fn number(self) -> usize {
+        self.0
+    }
+}
+
 struct Shared {
     waiting: AtomicUsize,
     closed: AtomicBool,

@@ -10,6 +10,7 @@ use std::ffi::CStr;
 use std::io;
 
 use super::tree::ProcessKey;
+use crate::confinement::Confinement;
 
 /// Longest request that travels inside its packet.
 pub(crate) const INLINE_REQUEST: usize = 64 << 10;
@@ -20,6 +21,8 @@ pub(crate) const INLINE_REQUEST: usize = 64 << 10;
 pub(crate) struct Request<'a> {
     /// Whether standard input is a terminal that the command shall control.
     pub(crate) terminal: bool,
+    /// How much it may use.
+    pub(crate) confinement: Confinement,
     /// Where to start it.
     pub(crate) directory: &'a CStr,
     /// Program and arguments.
@@ -28,13 +31,14 @@ pub(crate) struct Request<'a> {
     pub(crate) env: Vec<&'a CStr>,
 }
 
-/// Bytes before the strings: whether there is a terminal, how many arguments there are.
-const REQUEST_HEAD: usize = 5;
+/// Bytes before the strings: whether there is a terminal, how many arguments there are, the confinement.
+const REQUEST_HEAD: usize = 5 + Confinement::SIZE;
 
 impl<'a> Request<'a> {
     /// Writes a request; a string that holds a NUL cannot travel.
     pub(crate) fn encode(
         terminal: bool,
+        confinement: Confinement,
         directory: &str,
         argv: &[&str],
         env: &BTreeMap<String, String>,
@@ -42,6 +46,7 @@ impl<'a> Request<'a> {
         let count = i32::try_from(argv.len()).unwrap_or(i32::MAX);
         let mut bytes = vec![u8::from(terminal)];
         bytes.extend(count.to_ne_bytes());
+        bytes.extend(confinement.encode());
         let strings =
             [directory].into_iter().chain(argv.iter().copied()).map(|text| [text, "", ""]);
         let variables = env.iter().map(|(name, value)| [name.as_str(), "=", value.as_str()]);
@@ -59,13 +64,16 @@ impl<'a> Request<'a> {
 
     /// Reads a request.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
-        let strings = bytes.get(REQUEST_HEAD..)?;
+        let (head, strings) = bytes.split_at_checked(REQUEST_HEAD)?;
+        let confinement = Confinement::decode(head.get(5..)?);
         let mut strings = strings.split_inclusive(|byte| *byte == 0).map(CStr::from_bytes_with_nul);
         let directory = strings.next()?.ok()?;
-        let count = usize::try_from(number_at(bytes, 1)).ok()?;
+        let count = usize::try_from(number_at(head, 1)).ok()?;
         let argv = strings.by_ref().take(count).collect::<Result<Vec<_>, _>>().ok()?;
         let env = strings.collect::<Result<Vec<_>, _>>().ok()?;
-        (argv.len() == count).then_some(Self { terminal: bytes[0] != 0, directory, argv, env })
+        let terminal = *head.first()? != 0;
+        let whole = argv.len() == count;
+        whole.then_some(Self { terminal, confinement, directory, argv, env })
     }
 }
 
@@ -76,10 +84,12 @@ pub(crate) enum Report {
     Started { keeper: i32, pid: i32 },
     /// The command could not be started: step and errno.
     Failed { step: Step, errno: i32 },
-    /// The command ended: raw wait status.
-    Exited { status: i32 },
+    /// The command ended: raw wait status, and how many of its processes were killed because memory ran out.
+    Exited { status: i32, victims: i32 },
     /// A [`Order::Kill`] has been carried out.
     Killed,
+    /// The answer to [`Order::CountVictims`].
+    Victims { count: i32 },
 }
 
 /// The step at which starting a command failed.
@@ -87,6 +97,8 @@ pub(crate) enum Report {
 pub(crate) enum Step {
     /// Making a process.
     Fork,
+    /// Bounding what it may use.
+    Confine,
     /// Taking the terminal and the standard streams.
     Streams,
     /// Changing to the directory.
@@ -95,7 +107,7 @@ pub(crate) enum Step {
     Execute,
 }
 
-const STEPS: [Step; 4] = [Step::Fork, Step::Streams, Step::Directory, Step::Execute];
+const STEPS: [Step; 5] = [Step::Fork, Step::Confine, Step::Streams, Step::Directory, Step::Execute];
 
 impl Step {
     pub(crate) fn number(self) -> i32 {
@@ -115,8 +127,9 @@ impl Report {
         let (tag, first, second) = match self {
             Report::Started { keeper, pid } => (1, keeper, pid),
             Report::Failed { step, errno } => (2, step.number(), errno),
-            Report::Exited { status } => (3, status, 0),
+            Report::Exited { status, victims } => (3, status, victims),
             Report::Killed => (4, 0, 0),
+            Report::Victims { count } => (5, count, 0),
         };
         let mut bytes = [0; Self::SIZE];
         bytes[0] = tag;
@@ -130,8 +143,9 @@ impl Report {
         match bytes[0] {
             1 => Ok(Report::Started { keeper: first, pid: second }),
             2 => Ok(Report::Failed { step: Step::from_number(first), errno: second }),
-            3 => Ok(Report::Exited { status: first }),
+            3 => Ok(Report::Exited { status: first, victims: second }),
             4 => Ok(Report::Killed),
+            5 => Ok(Report::Victims { count: first }),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "unknown report from a keeper")),
         }
     }
@@ -146,6 +160,8 @@ pub(crate) enum Order {
     SignalTree(i32),
     /// Kill every descendant for good; with `keep_command` not the command itself, nor the spared and theirs.
     Kill { keep_command: bool, spare: Vec<ProcessKey> },
+    /// Tell how many of the command's processes were killed because memory ran out.
+    CountVictims,
 }
 
 impl Order {
@@ -157,6 +173,7 @@ impl Order {
             Order::SignalGroup(signal) => (1, *signal, &[]),
             Order::SignalTree(signal) => (2, *signal, &[]),
             Order::Kill { keep_command, spare } => (3, i32::from(*keep_command), spare),
+            Order::CountVictims => (4, 0, &[]),
         };
         let mut bytes = vec![tag];
         bytes.extend(value.to_ne_bytes());
@@ -192,6 +209,7 @@ impl Order {
             1 => Ok(Some(Order::SignalGroup(value))),
             2 => Ok(Some(Order::SignalTree(value))),
             3 => Ok(Some(Order::Kill { keep_command: value != 0, spare })),
+            4 => Ok(Some(Order::CountVictims)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "unknown order to a keeper")),
         }
     }
@@ -206,6 +224,15 @@ pub(crate) fn number_at(bytes: &[u8], position: usize) -> i32 {
     i32::from_ne_bytes(number)
 }
 
+/// The long integer at a position of a frame.
+pub(crate) fn long_at(bytes: &[u8], position: usize) -> u64 {
+    let mut number = [0; 8];
+    for (to, from) in number.iter_mut().zip(bytes.iter().skip(position)) {
+        *to = *from;
+    }
+    u64::from_ne_bytes(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,20 +241,23 @@ mod tests {
     fn requests_survive_the_wire_and_garbage_does_not() {
         let env =
             BTreeMap::from([("A".to_owned(), "1=2".to_owned()), ("B".to_owned(), String::new())]);
-        let bytes = Request::encode(true, "/tmp", &["/bin/x", "", "é"], &env).unwrap();
+        let confinement =
+            Confinement { memory_bytes: Some(7), processes: None, open_files: Some(9) };
+        let bytes = Request::encode(true, confinement, "/tmp", &["/bin/x", "", "é"], &env).unwrap();
         let request = Request::decode(&bytes).unwrap();
         assert!(request.terminal);
+        assert_eq!(request.confinement, confinement);
         assert_eq!(request.directory, c"/tmp");
         assert_eq!(request.argv, [c"/bin/x", c"", c"é"]);
         assert_eq!(request.env, [c"A=1=2", c"B="]);
-        assert!(Request::encode(false, "/", &["a\0b"], &env).is_err());
+        assert!(Request::encode(false, confinement, "/", &["a\0b"], &env).is_err());
         for length in 0..bytes.len() {
             // Whatever is read of a cut request, reading it must not fail otherwise than by saying so.
             let _cut = Request::decode(&bytes[..length]);
         }
         assert!(
             Request::decode(b"").is_none()
-                && Request::decode(&[0, 255, 0, 0, 0, b'/', 0]).is_none()
+                && Request::decode(&[&[0, 255, 0, 0, 0][..], &[0; 24], b"/\0"].concat()).is_none()
         );
     }
 
@@ -236,14 +266,16 @@ mod tests {
         for report in [
             Report::Started { keeper: 7, pid: 8 },
             Report::Failed { step: Step::Directory, errno: 2 },
-            Report::Exited { status: 256 },
+            Report::Exited { status: 256, victims: 2 },
             Report::Killed,
+            Report::Victims { count: 3 },
         ] {
             assert_eq!(Report::decode(report.encode()).unwrap(), report);
         }
         for order in [
             Order::SignalGroup(15),
             Order::SignalTree(2),
+            Order::CountVictims,
             Order::Kill { keep_command: true, spare: vec![ProcessKey { pid: 5, started: 99 }] },
         ] {
             let bytes = order.encode();

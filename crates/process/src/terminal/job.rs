@@ -1,6 +1,6 @@
 //! A job: one command of a session, from the queue to its end.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use tokio::sync::watch;
 
@@ -53,11 +53,19 @@ pub struct Job {
     state: watch::Sender<JobState>,
     /// Set when it is being killed: how it will have ended.
     doom: Mutex<Option<Outcome>>,
+    /// Bytes of memory the session could have, if something was killed for want of more.
+    starved: OnceLock<u64>,
 }
 
 impl Job {
     pub(super) fn new(number: u64, command: String) -> Self {
-        Self { number, command, state: watch::channel(JobState::Queued).0, doom: Mutex::new(None) }
+        Self {
+            number,
+            command,
+            state: watch::channel(JobState::Queued).0,
+            doom: Mutex::new(None),
+            starved: OnceLock::new(),
+        }
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -85,6 +93,15 @@ impl Job {
         // The sender is part of this job.
         let done = state.wait_for(|state| state.is_done()).await.map(|state| *state);
         done.unwrap_or(JobState::Queued)
+    }
+
+    /// Bytes of memory its session could have, if something of it was killed for want of more.
+    pub fn starved(&self) -> Option<u64> {
+        self.starved.get().copied()
+    }
+
+    pub(super) fn starve(&self, limit: u64) {
+        let _known_already = self.starved.set(limit);
     }
 
     pub(super) fn start(&self, offset: u64) {

@@ -8,6 +8,8 @@ use std::time::Duration;
 use atoll_api::bash::{BashCommandInfo, BashSignal, BashStatus};
 use atoll_process::{Exit, Piped};
 
+use crate::programs::starvation;
+
 /// How long a command asked to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 const SIGINT: i32 = 2;
@@ -64,7 +66,7 @@ impl BashCommand {
         match (self.piped.ended(), verdict) {
             (None, _) => BashStatus::Running,
             (Some(_), Some(verdict)) => verdict,
-            (Some(Exit::Lost), None) => BashStatus::Killed,
+            (Some(Exit::OutOfMemory { .. } | Exit::Lost), None) => BashStatus::Killed,
             (Some(Exit::Signal(SIGINT)), None) if self.interrupted.load(Ordering::Relaxed) => {
                 BashStatus::Killed
             }
@@ -83,6 +85,11 @@ impl BashCommand {
 
     pub(super) fn exit_code(&self) -> Option<i32> {
         self.piped.ended().map(Exit::signed)
+    }
+
+    /// What the caller should know of how it ended.
+    pub(super) fn hint(&self) -> Option<String> {
+        self.piped.child().starved().map(starvation)
     }
 
     /// Waits until it has ended; if we ended it, until nothing of it is left.

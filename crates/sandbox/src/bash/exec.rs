@@ -58,7 +58,7 @@ impl Bashes {
             directory: directory.clone().unwrap_or_else(|| entry.session.directory()),
         };
         let settings = self.programs.piped_settings();
-        let piped = Piped::start(self.programs.spawner(), &command, &settings)
+        let piped = Piped::start(self.programs.confined_spawner(), &command, &settings)
             .await
             .map_err(|error| spawn_failure(error, "bash.directory"))?;
         let command = Arc::new(BashCommand::new(id, input.command.clone(), piped, script));
@@ -107,6 +107,9 @@ impl Bashes {
         let ((out, offset), (err, stderr_offset)) = (read(stdout), read(stderr));
         if out.cut || err.cut {
             cx.hint("the output was cut in the middle; read all of it from the files named, or by offset with /v1/bash/output");
+        }
+        if let Some(hint) = command.hint() {
+            cx.hint(hint);
         }
         BashCommandResult {
             session_id: entry.id.clone(),

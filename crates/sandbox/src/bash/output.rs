@@ -36,6 +36,9 @@ impl Handle<ReadBashOutput> for Bashes {
         if skipped > 0 {
             cx.hint(format!("{skipped} bytes before these are no longer kept"));
         }
+        if let Some(hint) = command.hint() {
+            cx.hint(hint);
+        }
         Ok(BashOutput {
             session_id: entry.id.clone(),
             offset: out.next,

@@ -9,7 +9,7 @@ use atoll_process::{Job, JobState, Log, Outcome, Submission};
 
 use super::service::{Shells, terminal_failure};
 use super::session::{Session, exit_code, status};
-use crate::programs::{DirectoryFault, check_directory, check_environment};
+use crate::programs::{DirectoryFault, check_directory, check_environment, starvation};
 use crate::session::{Entry, seconds};
 
 /// Characters of output an answer carries, unless all are asked for.
@@ -106,6 +106,9 @@ impl Shells {
             cx.hint(format!(
                 "the output was cut in the middle; read all of it with /v1/shell/view from offset {offset} on"
             ));
+        }
+        if let Some(limit) = job.starved() {
+            cx.hint(starvation(limit));
         }
         ShellCommandResult {
             session_id: entry.id.clone(),

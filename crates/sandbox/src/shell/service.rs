@@ -102,7 +102,7 @@ impl Shells {
             queue: usize::try_from(foundation.limits.shell_queue).unwrap_or(usize::MAX),
             size: SIZE,
         };
-        Terminal::open(self.programs.spawner(), settings).await.map_err(terminal_failure)
+        Terminal::open(self.programs.confined_spawner(), settings).await.map_err(terminal_failure)
     }
 }
 

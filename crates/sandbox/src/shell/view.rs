@@ -8,6 +8,7 @@ use atoll_operation::{Context, Error, Handle};
 use super::exec::TRUNCATED;
 use super::service::Shells;
 use super::session::{Session, exit_code};
+use crate::programs::starvation;
 use crate::session::{Entry, excerpt};
 
 /// Seconds to wait when the caller does not say.
@@ -55,6 +56,9 @@ impl Shells {
                 (terminal.screen().unwrap_or(all.text), end)
             }
         };
+        if let Some(limit) = latest.as_ref().and_then(|job| job.starved()) {
+            cx.hint(starvation(limit));
+        }
         if let Some(reason) = terminal.end_reason() {
             cx.hint(reason);
         }

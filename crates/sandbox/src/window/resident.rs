@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atoll_operation::{Error, Kind, Upstream};
-use atoll_process::{Command, Exit, Piped};
+use atoll_process::{Command, Piped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
@@ -93,9 +93,13 @@ impl Resident {
         {
             return Err(Error::internal("an old socket could not be removed", error));
         }
-        Piped::start(self.programs.spawner(), &recipe.command, &self.programs.piped_settings())
-            .await
-            .map_err(|error| spawn_failure(error, recipe.failed))
+        Piped::start(
+            self.programs.confined_spawner(),
+            &recipe.command,
+            &self.programs.piped_settings(),
+        )
+        .await
+        .map_err(|error| spawn_failure(error, recipe.failed))
     }
 }
 
@@ -110,11 +114,7 @@ async fn wait_until_ready(recipe: &Recipe, program: &Piped) -> Result<(), Error>
             Ok(()) => return Ok(()),
             Err(_) => format!("did not answer within {} seconds", START_PATIENCE.as_secs()),
         },
-        exit = program.wait() => match exit {
-            Exit::Code(code) => format!("ended with code {code}"),
-            Exit::Signal(signal) => format!("was ended by signal {signal}"),
-            Exit::Lost => "was killed".to_owned(),
-        },
+        exit = program.wait() => exit.to_string(),
     };
     let log = program.stderr();
     let from = log.progress().end.saturating_sub(LAST_WORDS);

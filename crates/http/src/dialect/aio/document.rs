@@ -5,7 +5,7 @@ use atoll_operation::{Accent, Declaration, Document, Info, Spec};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{echoes, hoist, refusal_fields};
+use super::{echoes, hoist, is_bare, refusal_fields};
 
 const DESCRIPTION: &str = "A computer for an agent: shells, commands and what they print.\n\n\
     Every answer has the same envelope: `success`, `message`, `data`, `hint`, `code`. A failure keeps it, whatever its \
@@ -45,6 +45,10 @@ impl Accent for Enveloped {
             return ("Response".to_owned(), envelope(&json!({}), &Map::new()));
         };
         let result = reference(data).and_then(|name| definitions.get(name));
+        if is_bare(spec.id) {
+            let name = reference(data).map_or_else(|| answer_name(spec, data), str::to_owned);
+            return (name, result.unwrap_or(data).clone());
+        }
         let properties = result.and_then(|result| result["properties"].as_object());
         let mut beside = properties.cloned().unwrap_or_default();
         let name = answer_name(spec, data);

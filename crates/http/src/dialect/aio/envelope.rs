@@ -8,11 +8,14 @@ use axum::response::Response;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{echoes, hoist, message, refusal_fields};
+use super::{echoes, hoist, is_bare, message, refusal_fields};
 use crate::dialect::Failure;
 
 /// The answer to an operation that was carried out.
 pub(crate) fn success(spec: &Spec, result: Value, hint: Option<&str>) -> Response {
+    if is_bare(spec.id) {
+        return json_answer(StatusCode::OK, result.to_string().into_bytes());
+    }
     let (data, beside) = match (hoist(spec.id), result) {
         (Some(hoist), Value::Object(mut fields)) => {
             let data = fields.remove(hoist.data).unwrap_or_default();
@@ -145,7 +148,10 @@ impl Serialize for Envelope<'_> {
 
 fn respond(status: StatusCode, envelope: &Envelope<'_>) -> Response {
     // Text keys and JSON values always serialise; an empty body would be the only trace if they did not.
-    let body = serde_json::to_vec(envelope).unwrap_or_default();
+    json_answer(status, serde_json::to_vec(envelope).unwrap_or_default())
+}
+
+fn json_answer(status: StatusCode, body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response

@@ -76,6 +76,9 @@ impl Driver {
             self.shell.child.kill_started_since(std::mem::take(&mut self.before_job)).await;
             self.shell.look_after_children();
         }
+        if code != Some(0) {
+            self.note_starvation(&job).await;
+        }
         // The files of this job stay until the next has ended: its line may have been typed twice.
         if let Some((line, source)) = self.old_files.replace(self.job_files(&job)) {
             let _gone = std::fs::remove_file(line);
@@ -84,5 +87,15 @@ impl Driver {
         job.finish(end, code);
         self.killed(Some(&job));
         self.publish();
+    }
+
+    /// Notes whether something of a job was killed because memory ran out.
+    async fn note_starvation(&mut self, job: &Job) {
+        let child = &self.shell.child;
+        let Some(limit) = child.memory() else { return };
+        let victims = child.count_victims().await;
+        if victims > std::mem::replace(&mut self.victims, victims) {
+            job.starve(limit);
+        }
     }
 }

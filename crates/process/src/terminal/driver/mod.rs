@@ -74,6 +74,8 @@ pub(in crate::terminal) struct Driver {
     before_job: Vec<ProcessKey>,
     killing: Option<Killing>,
     fruitless: u32,
+    /// Processes of this shell's that were killed because memory ran out, until the job that ended last.
+    victims: i32,
     activity: watch::Sender<Activity>,
 }
 
@@ -133,6 +135,7 @@ impl Driver {
             before_job: Vec::new(),
             killing: None,
             fruitless: 0,
+            victims: 0,
             activity,
         };
         Ok((driver, input, watched, private))

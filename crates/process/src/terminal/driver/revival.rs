@@ -41,18 +41,17 @@ impl Driver {
         }
         if self.fruitless >= FRUITLESS_STARTS {
             return Err(format!(
-                "the shell ended {FRUITLESS_STARTS} times with code {code} before its first prompt; look at its start-up files"
+                "the shell ended {FRUITLESS_STARTS} times before its first prompt, and at last it {exit}; look at its start-up files"
             ));
         }
-        self.log.append(
-            format!("\r\n[the shell ended with code {code}; a new one was started]\r\n").as_bytes(),
-        );
+        self.log.append(format!("\r\n[the shell {exit}; a new one was started]\r\n").as_bytes());
         let directory = self.activity.borrow().directory.clone();
         let directory = if directory.is_dir() { directory } else { PathBuf::from("/") };
         let size = *self.size.lock().unwrap_or_else(PoisonError::into_inner);
         let shell = Shell::start(&self.spawner, &self.settings, &directory, &self.startup, size)
             .await
             .map_err(|error| format!("the shell ended and could not be started again: {error}"))?;
+        self.victims = 0;
         let dead = std::mem::replace(&mut self.shell, shell);
         self.retire(dead);
         let shells = self.retired.iter().chain([&self.shell.child]).cloned().collect();

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use atoll_api::jupyter::{JupyterOutput, JupyterOutputType, JupyterStatus};
 use atoll_kernel::{Event, Finished, Loss, Note, Output, Rich, Status};
+use atoll_process::Exit;
 use serde_json::{Value, json};
+
+use crate::programs::MEMORY_CURE;
 
 pub(super) fn status(status: Status) -> JupyterStatus {
     match status {
@@ -102,8 +105,8 @@ pub(super) fn event(event: Event) -> Value {
 
 const GONE: &str = "variables, functions and imports from before are gone";
 
-/// What the agent should know of an execution.
-pub(super) fn hint(finished: &Finished, timeout: Duration) -> Option<String> {
+/// What the agent should know of an execution in a kernel that may have this much memory.
+pub(super) fn hint(finished: &Finished, timeout: Duration, memory: u64) -> Option<String> {
     let seconds = timeout.as_secs();
     let mut hints: Vec<String> = finished.notes.iter().map(|note| advice(note, seconds)).collect();
     let killed = finished.notes.contains(&Note::KernelKilled);
@@ -113,16 +116,24 @@ pub(super) fn hint(finished: &Finished, timeout: Duration) -> Option<String> {
              asked for, up to 300 s"
         ));
     }
-    let died =
-        |output: &Output| matches!(output, Output::Error { name, .. } if name == "DeadKernelError");
-    if finished.outputs.iter().any(died) {
+    let last_words = finished.outputs.iter().find_map(|output| match output {
+        Output::Error { name, value, .. } if name == "DeadKernelError" => Some(value),
+        _ => None,
+    });
+    if let Some(last_words) = last_words {
         hints.push(format!("the next execution in this session gets a fresh kernel: {GONE}"));
+        if last_words.contains(&Exit::OutOfMemory { limit: memory }.to_string()) {
+            hints.push(MEMORY_CURE.to_owned());
+        }
     }
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 fn advice(note: &Note, seconds: u64) -> String {
     match note {
+        Note::FreshKernel(Loss::Ended(exit @ Exit::OutOfMemory { .. })) => format!(
+            "the session's kernel {exit}, so this ran in a fresh one: {GONE}; {MEMORY_CURE}"
+        ),
         Note::FreshKernel(Loss::Ended(_)) => {
             format!("the session's kernel had ended, so this ran in a fresh one: {GONE}")
         }

@@ -103,7 +103,8 @@ impl Running {
             () = jupyters.programs.foundation().stop.cancelled() => return Err(stopping()),
         };
         entry.touch();
-        let hint = hint(&finished, timeout);
+        let memory = jupyters.programs.foundation().limits.session_memory_bytes;
+        let hint = hint(&finished, timeout, memory);
         let execution = JupyterExecution {
             kernel_name: entry.session.kernel_name().to_owned(),
             session_id: Some(entry.id.clone()),

@@ -59,7 +59,7 @@ impl Jupyters {
         }));
         let environment = programs.environment(None);
         let host = Host::new(HostSettings {
-            spawner: programs.spawner().clone(),
+            spawner: programs.confined_spawner().clone(),
             environment: environment.clone(),
             runtime_dir: foundation.runtime_dir.clone(),
             limits: OutputLimits {
@@ -73,7 +73,7 @@ impl Jupyters {
         let jupyters = Arc::new(Self {
             programs: programs.clone(),
             table,
-            catalogue: Arc::new(Catalogue::new(programs.spawner().clone(), environment)),
+            catalogue: Arc::new(Catalogue::new(programs.confined_spawner().clone(), environment)),
             host,
             preferred: python_version.as_deref().and_then(kernel_for_python_version),
             making: Arc::default(),

@@ -10,6 +10,7 @@ use atoll_node::{
     write_files,
 };
 use atoll_operation::{Error, Kind};
+use atoll_process::Exit;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -17,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::error::failure;
 use super::service::{Asked, Nodes};
 use super::session::Session;
+use crate::programs::MEMORY_CURE;
 use crate::session::Entry;
 
 /// Times a process is started anew for code when the one before ended by itself in the meantime.
@@ -154,7 +156,7 @@ impl Nodes {
                 "the program was killed after {seconds} s; a longer timeout can be asked for, up to 300 s"
             )),
             Status::Interrupted => Some(STOPPED.to_owned()),
-            Status::Ok | Status::Error => None,
+            Status::Ok | Status::Error => starved(finish.exit),
         };
         Ok(Report::of(&finish, hint))
     }
@@ -280,7 +282,13 @@ impl Report {
 }
 
 fn is_signal(finish: &Finish) -> bool {
-    !matches!(finish.exit, None | Some(atoll_process::Exit::Code(_)))
+    !matches!(finish.exit, None | Some(Exit::Code(_)))
+}
+
+/// What the caller should know of a program that was killed because memory ran out.
+fn starved(exit: Option<Exit>) -> Option<String> {
+    let exit = exit.filter(|exit| matches!(exit, Exit::OutOfMemory { .. }))?;
+    Some(format!("the program {exit}; {MEMORY_CURE}"))
 }
 
 const STOPPED: &str = "the code was stopped because its caller left or the server stops";
@@ -297,6 +305,9 @@ fn hint(finish: &Finish, seconds: u64, closed: bool) -> Option<String> {
             "the code could not be interrupted after {seconds} s, so the session's process was killed: {FRESH}"
         )),
         (Status::Interrupted, _) => Some(STOPPED.to_owned()),
+        (_, Some(exit @ Exit::OutOfMemory { .. })) => {
+            Some(format!("the session's process {exit}: {FRESH}; {MEMORY_CURE}"))
+        }
         (_, Some(_)) => Some(format!(
             "the code ended the session's process with code {}: {FRESH}",
             finish.exit_code

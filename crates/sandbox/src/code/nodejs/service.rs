@@ -65,7 +65,7 @@ impl Nodes {
             idle: Duration::MAX,
         }));
         let installations = Arc::new(Installations::new(Search {
-            spawner: programs.spawner().clone(),
+            spawner: programs.confined_spawner().clone(),
             environment: programs.environment(None),
             projects: vec![foundation.workspace.clone(), foundation.home.clone()],
             directory: foundation.runtime_dir.clone(),
@@ -108,7 +108,7 @@ impl Nodes {
         }
         let foundation = self.programs.foundation();
         let made = Node::new(NodeSettings {
-            spawner: self.programs.spawner().clone(),
+            spawner: self.programs.confined_spawner().clone(),
             tasks: self.programs.tasks().clone(),
             directory: foundation.runtime_dir.clone(),
             environment: self.programs.environment(None),

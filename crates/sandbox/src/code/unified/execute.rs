@@ -13,6 +13,7 @@ use super::interpreter::{Interpreter, Program};
 use super::service::{Codes, Runtime};
 use crate::code::jupyter::{Answer, Request as KernelRequest};
 use crate::code::nodejs::{Nodes, Request as NodeRequest, execution, output};
+use crate::programs::starvation;
 
 const DEFAULT_SECONDS: u64 = 30;
 
@@ -131,8 +132,8 @@ impl Codes {
                     "the program was killed after {seconds} s; a longer timeout can be asked for, up to 300 s"
                 )),
             ),
-            (false, 0) => ("ok", None),
-            (false, _) => ("error", None),
+            (false, 0) => ("ok", ran.starved.map(starvation)),
+            (false, _) => ("error", ran.starved.map(starvation)),
         };
         let outputs: Vec<_> = ran.outputs.into_iter().map(output).collect();
         Ok((answer(language, status, &outputs, input.code, exit_code, None), hint))

@@ -63,6 +63,8 @@ pub(super) struct Ran {
     pub(super) exit: Exit,
     /// Whether it was killed before it ended.
     pub(super) stopped: bool,
+    /// Bytes of memory it could have, if some process of it was killed for want of more.
+    pub(super) starved: Option<u64>,
 }
 
 /// Those that are installed, with where they are.
@@ -107,6 +109,7 @@ impl Interpreter {
             () = tokio::time::sleep(program.timeout) => None,
             () = unwanted.cancelled() => None,
         };
+        let starved = piped.child().starved();
         piped.child().kill_all().await;
         let exit = piped.wait().await;
         let max = output_bytes(programs);
@@ -118,7 +121,7 @@ impl Interpreter {
             .collect();
         let removed = tokio::task::spawn_blocking(move || drop(place)).await;
         let _never_panics = removed;
-        Ok(Ran { outputs, exit, stopped: ended.is_none() })
+        Ok(Ran { outputs, exit, stopped: ended.is_none(), starved })
     }
 
     /// The first line in which it says its version.
@@ -156,7 +159,7 @@ async fn start(
     let kept_bytes = output_bytes(programs) as u64;
     let log = LogSettings { kept_bytes, ..programs.log_settings() };
     let settings = PipedSettings { log, input_queue_bytes: 1 };
-    let piped = Piped::start(programs.spawner(), &command, &settings)
+    let piped = Piped::start(programs.confined_spawner(), &command, &settings)
         .await
         .map_err(|error| spawn_failure(error, "code.directory"))?;
     // It has nothing to read.

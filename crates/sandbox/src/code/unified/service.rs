@@ -36,7 +36,8 @@ pub(super) enum Runtime {
 impl Codes {
     /// Stands on the runtimes it is given, and looks for others when asked.
     pub fn new(programs: &Programs, jupyters: &Arc<Jupyters>, nodes: &Arc<Nodes>) -> Arc<Self> {
-        let catalogue = Catalogue::new(programs.spawner().clone(), programs.environment(None));
+        let catalogue =
+            Catalogue::new(programs.confined_spawner().clone(), programs.environment(None));
         Arc::new(Self {
             programs: programs.clone(),
             jupyters: Arc::clone(jupyters),

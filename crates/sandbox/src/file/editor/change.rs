@@ -7,7 +7,7 @@ const PLACES_NAMED: usize = 20;
 
 /// How the lines of a text end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Endings {
+pub(super) enum Endings {
     Lf,
     CrLf,
     Mixed,
@@ -73,7 +73,7 @@ pub(super) fn insert(text: &str, after: usize, new: &str) -> String {
     format!("{before}{lines}{ending}{behind}")
 }
 
-fn endings(text: &str) -> Endings {
+pub(super) fn endings(text: &str) -> Endings {
     let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     match text.matches("\r\n").count() {
         0 => Endings::Lf,
@@ -82,11 +82,11 @@ fn endings(text: &str) -> Endings {
     }
 }
 
-fn lf(text: &str) -> String {
+pub(super) fn lf(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-fn crlf(text: &str) -> String {
+pub(super) fn crlf(text: &str) -> String {
     lf(text).replace('\n', "\r\n")
 }
 

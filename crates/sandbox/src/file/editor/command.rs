@@ -32,8 +32,7 @@ impl Handle<StrReplaceEditor> for Files {
     ) -> Result<StrReplaceEditorResult, Error> {
         let path = self.path(OPERATION, &input.path)?;
         let history = Arc::clone(&self.history);
-        self.at_desk(cx, move |desk| Editor { desk, history: &history, path: &path }.run(input))
-            .await
+        self.at_desk(cx, move |desk| Editor::new(desk, &history, &path).run(input)).await
     }
 }
 
@@ -44,7 +43,11 @@ pub(super) struct Editor<'a> {
     pub(super) path: &'a Path,
 }
 
-impl Editor<'_> {
+impl<'a> Editor<'a> {
+    pub(super) fn new(desk: &'a Desk, history: &'a Mutex<History>, path: &'a Path) -> Self {
+        Self { desk, history, path }
+    }
+
     fn run(&self, input: StrReplaceEditor) -> Result<StrReplaceEditorResult, Error> {
         match input.command {
             EditorCommand::View => {
@@ -141,7 +144,7 @@ impl Editor<'_> {
     }
 
     /// Changes the file's text; `change` returns the new one and a sentence about it.
-    fn edit(
+    pub(super) fn edit(
         &self,
         change: impl FnOnce(&str) -> Result<(String, String), Error>,
     ) -> Result<StrReplaceEditorResult, Error> {
@@ -304,11 +307,11 @@ impl Editor<'_> {
     }
 }
 
-fn refused(code: &'static str, message: String) -> Error {
+pub(super) fn refused(code: &'static str, message: String) -> Error {
     Error::new(Kind::InvalidArgument, code, message)
 }
 
-fn missing(command: &str, parameter: &str) -> Error {
+pub(super) fn missing(command: &str, parameter: &str) -> Error {
     refused(
         "editor.missing_argument",
         format!("{command} needs the parameter `{parameter}`, which is missing or empty"),

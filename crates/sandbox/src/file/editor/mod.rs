@@ -6,8 +6,10 @@
 
 mod change;
 mod command;
+mod edit;
 mod history;
 mod snippet;
+mod tolerant;
 mod view;
 
 pub(super) use history::History;

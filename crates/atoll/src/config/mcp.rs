@@ -1,0 +1,55 @@
+//! Other MCP servers behind this one: the `[mcp]` table of the file, and the variables existing deployments set.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Variables;
+
+/// Other MCP servers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct McpConfig {
+    /// File with other servers, in the `mcpServers` JSON that MCP clients share.
+    pub(crate) servers: Option<PathBuf>,
+    /// Servers that are not listed unless a client asks for them.
+    pub(crate) hidden: Vec<String>,
+}
+
+/// Where each setting can be made beside the file.
+pub(super) const PLACES: &[(&str, &str)] = &[
+    ("servers", "Flag --mcp-servers, environment ATOLL_MCP_SERVERS."),
+    ("hidden", "Environment MCP_FILTER_SERVERS."),
+];
+
+/// What one source says about them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpLayer {
+    pub(crate) servers: Option<PathBuf>,
+    pub(crate) hidden: Option<Vec<String>>,
+}
+
+impl McpLayer {
+    /// This layer, and where it says nothing the one below.
+    pub(super) fn over(self, below: Self) -> Self {
+        let servers = self.servers.or(below.servers);
+        Self { servers, hidden: self.hidden.or(below.hidden) }
+    }
+
+    /// What comes out.
+    pub(super) fn resolve(self) -> McpConfig {
+        let servers = self.servers.map(super::absolute);
+        McpConfig { servers, hidden: self.hidden.unwrap_or_default() }
+    }
+}
+
+impl Variables {
+    /// What the environment says about other servers.
+    pub(super) fn mcp(&self) -> McpLayer {
+        McpLayer {
+            servers: self.get("ATOLL_MCP_SERVERS").map(PathBuf::from),
+            hidden: self.list("MCP_FILTER_SERVERS"),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Where a Chromium is.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::options::Options;
+
+/// Real programs behind wrapper scripts, and packages that put nothing on the search path.
+const PLACES: &[&str] = &[
+    "/usr/lib/chromium/chromium",
+    "/usr/lib/chromium-browser/chromium-browser",
+    "/opt/google/chrome/chrome",
+    "/opt/chromium/chrome",
+];
+const NAMES: &[&str] =
+    &["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+
+/// The Chromium to use.
+pub(super) fn find(options: &Options) -> Result<PathBuf, Error> {
+    if let Some(program) = &options.executable {
+        return if is_program(program) {
+            Ok(program.clone())
+        } else {
+            Err(Error::NotInstalled { looked_for: program.display().to_string() })
+        };
+    }
+    let path = options.environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let directories = || path.split(':').filter(|entry| entry.starts_with('/'));
+    let on_path =
+        NAMES.iter().flat_map(|name| directories().map(move |entry| Path::new(entry).join(name)));
+    let places = PLACES.iter().map(PathBuf::from);
+    places.chain(on_path).find(|candidate| is_program(candidate)).ok_or_else(|| {
+        Error::NotInstalled { looked_for: format!("{} on the search path", NAMES.join(", ")) }
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

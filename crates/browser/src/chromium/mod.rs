@@ -1,0 +1,10 @@
+//! The program: where it is, how it is started, how it ends.
+
+mod find;
+mod flags;
+mod launch;
+mod policy;
+
+pub(crate) use launch::Chromium;
+pub use launch::Endpoint;
+pub use policy::PolicyChange;
