@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::tab::Tab;
+
+/// How long a page may take to say how far it is; one that is busy loading takes longer.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// How long no request may be under way for a page to count as quiet.
 const QUIET: Duration = Duration::from_millis(500);
@@ -47,7 +51,25 @@ impl Until {
 impl Tab {
     /// Waits until the page has come this far.
     pub async fn wait_load(self: &Arc<Self>, until: Until, within: Duration) -> Result<(), Error> {
-        self.loaded(None, until, Instant::now() + within, within).await
+        let deadline = Instant::now() + within;
+        // A page that was there before we were has told already what it had to tell.
+        match until {
+            Until::NetworkIdle if self.is_ready(until).await => self.quiet(deadline, within).await,
+            _ if self.is_ready(until).await => Ok(()),
+            _ => self.loaded(None, until, deadline, within).await,
+        }
+    }
+
+    /// Whether the page says itself that it has come this far.
+    async fn is_ready(&self, until: Until) -> bool {
+        let params = json!({ "expression": "document.readyState", "returnByValue": true });
+        let asked = self.session().command_within("Runtime.evaluate", params, ANSWER).await;
+        let state = asked.ok().and_then(|answer| {
+            answer["result"]["value"].as_str().map(|state| {
+                state == "complete" || (state == "interactive" && until == Until::DomContentLoaded)
+            })
+        });
+        state == Some(true)
     }
 
     /// Waits until no request has been under way for half a second.
