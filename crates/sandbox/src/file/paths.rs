@@ -40,16 +40,16 @@ mod tests {
 
     #[test]
     fn paths_begin_at_the_root_at_home_or_in_the_workspace() {
-        let places = Places { home: "/home/me".into(), workspace: "/work".into() };
+        let places = Places { home: "/home/me".into(), workspace: "/place".into() };
         for (given, meant) in [
             ("/a/b", "/a/b"),
-            ("a", "/work/a"),
-            (".", "/work"),
-            ("./a/./b/", "/work/a/b"),
-            ("../x", "/work/../x"),
+            ("a", "/place/a"),
+            (".", "/place"),
+            ("./a/./b/", "/place/a/b"),
+            ("../x", "/place/../x"),
             ("~", "/home/me"),
             ("~/a", "/home/me/a"),
-            ("~other", "/work/~other"),
+            ("~other", "/place/~other"),
         ] {
             assert_eq!(places.resolve("read", given).unwrap(), Path::new(meant), "{given}");
         }
