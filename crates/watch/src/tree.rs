@@ -226,6 +226,12 @@ impl Tree {
         Memory::New
     }
 
+    /// Whether a name is new to a directory that is yet to be looked through.
+    pub(crate) fn is_untold(&self, node: NodeId, name: &OsStr) -> bool {
+        let told = self.nodes.get(&node).and_then(|node| node.told.as_ref());
+        self.remembered < MOST_REMEMBERED && told.is_some_and(|told| !told.contains_key(name))
+    }
+
     /// Notes that a name is gone.
     pub(crate) fn forget(&mut self, node: NodeId, name: &OsStr) {
         let told = self.nodes.get_mut(&node).and_then(|node| node.told.as_mut());
@@ -288,9 +294,12 @@ mod tests {
         let name = OsStr::new("f");
         assert_eq!(tree.remember(root, name, None), Memory::New);
         assert_eq!(tree.remember(root, name, None), Memory::New);
+        assert!(!tree.is_untold(root, name));
         tree.start_remembering(root);
+        assert!(tree.is_untold(root, name));
         assert_eq!(tree.remember(root, name, Some(7)), Memory::New);
         assert_eq!(tree.remember(root, name, None), Memory::Told(Some(7)));
+        assert!(!tree.is_untold(root, name));
         tree.forget(root, name);
         assert_eq!(tree.remember(root, name, None), Memory::New);
         tree.stop_remembering(root);

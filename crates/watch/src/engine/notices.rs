@@ -112,6 +112,9 @@ impl Engine {
             self.moved_from(directory, name, &relative, (is_dir, notice.cookie));
         } else if flags.contains(ReadFlags::MOVED_TO) {
             self.moved_to(directory, name, &relative, (is_dir, notice.cookie));
+        } else if self.tree.is_untold(directory, name) {
+            // It was made before its directory was watched, and changed before that was looked through.
+            self.created(directory, name, &relative, is_dir);
         } else if !self.filter.shows(&relative) {
             // Left out, or not asked for.
         } else if self.is_write(&relative, flags) {

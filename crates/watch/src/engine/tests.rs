@@ -84,6 +84,30 @@ impl Reader {
 }
 
 #[test]
+fn a_file_written_to_before_its_new_directory_is_looked_through_is_told_as_created_once() {
+    let mut stage = Stage::new(|_| ());
+    let files = ["a/file", "b/file", "c/file"];
+    for name in files {
+        let file = stage.path(name);
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "").unwrap();
+    }
+    let mut buffer = vec![MaybeUninit::uninit(); 64 << 10];
+    // All three are watched now, and one of them is looked through.
+    stage.engine.turn(&mut buffer).unwrap();
+    assert_eq!(stage.engine.scans.len(), 2);
+    for name in files {
+        std::fs::write(stage.path(name), "text").unwrap();
+    }
+
+    let mut reader = Reader::default();
+    stage.run_until(&mut reader, |reader| reader.told.len() >= 6);
+    reader.told.sort_unstable();
+    let told = ["a", "a/file", "b", "b/file", "c", "c/file"].map(|name| format!("Create {name}"));
+    assert_eq!(reader.told, told);
+}
+
+#[test]
 fn what_the_kernel_dropped_is_told_as_a_loss_and_everything_is_watched_afterwards() {
     let mut stage = Stage::new(|home| {
         for name in ["kept/deep", "gone/deep", "moved"] {
