@@ -18,7 +18,7 @@ install_python_peers() {
         return 0
     fi
     python="$("$repository/scripts/find-python.sh")" || return 1
-    step "installing swe-rex, terminado and Playwright in .tools/bench/venv ($("$python" -V))"
+    step "installing swe-rex, terminado, Playwright and websockify in .tools/bench/venv ($("$python" -V))"
     rm -rf "$venv"
     "$python" -m venv "$venv" &&
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins/requirements.txt" &&
@@ -62,7 +62,7 @@ cp "$pins"/*.py "$bench/"
 "$repository/scripts/setup-system.sh" bench
 install_python_peers || {
     rm -rf "$bench/venv"
-    note 'swe-rex, terminado and Playwright are left out: they need Python 3.10 or later with venv (apt-get install python3-venv)'
+    note 'swe-rex, terminado, Playwright and websockify are left out: they need Python 3.10 or later with venv (apt-get install python3-venv)'
 }
 install_npm_peers || {
     rm -rf "$bench/npm"

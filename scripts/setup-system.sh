@@ -27,6 +27,7 @@ links_programs() { have cc && echo 'int main(void){return 0;}' | cc -x c - -o /d
 
 find_missing() {
     local browser=(chromium fonts-liberation)
+    local desktop=(tigervnc-standalone-server openbox ffmpeg fonts-noto-cjk fonts-noto-color-emoji)
     required=() optional=() lost=()
     have bash || need bash
     have setsid || need util-linux
@@ -36,6 +37,8 @@ find_missing() {
     if [[ "$purpose" == test ]]; then
         # Tests of what is not there would be no tests: here it is required.
         have chromium || need "${browser[@]}"
+        { have Xvnc && have openbox && have ffmpeg && have ffprobe; } || need "${desktop[@]}"
+        { have ffmpeg && have ffprobe; } || need ffmpeg
         [[ -x "$tools/test-venv/bin/python" ]] || "$repository/scripts/find-python.sh" >/dev/null 2>&1 ||
             need python3 python3-venv
         { have ps && have top; } || want 'the test that runs top' procps
@@ -45,9 +48,13 @@ find_missing() {
     elif [[ "$purpose" == bench ]]; then
         have rg || want 'ripgrep in the search contest' ripgrep
         have fdfind || want 'fd in the search contest' fd-find
+        have import || want 'ImageMagick in the desktop contest' imagemagick
         [[ -x /usr/sbin/nginx ]] || want 'nginx in the transfer contest' nginx-light
     else
         have chromium || want 'the browser' "${browser[@]}"
+        { have Xvnc && have openbox && have ffmpeg; } ||
+            want 'the desktop: screenshots, mouse and keyboard, VNC, recordings' "${desktop[@]}"
+        have ffmpeg || want 'recordings that web pages can play' ffmpeg
         have python3 || want 'the Python package list' python3
     fi
 }

@@ -16,5 +16,5 @@ purpose="${1:-run}"
 "$repository/scripts/setup-sandbox-python.sh" "$purpose"
 if [[ "$purpose" == test ]]; then
     "$repository/scripts/setup-python.sh"
-    "$repository/scripts/setup-mcp.sh"
+    "$repository/scripts/setup-npm.sh"
 fi

@@ -1,4 +1,4 @@
-//! Embeds Swagger UI where the web build has left it; without it the program builds all the same.
+//! Embeds Swagger UI and noVNC where the web build has left them; without them the program builds all the same.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,42 @@ fn main() -> io::Result<()> {
         }
     }
     source.push_str("];\n");
-    fs::write(variable("OUT_DIR")?.join("swagger.rs"), source)
+    fs::write(variable("OUT_DIR")?.join("swagger.rs"), source)?;
+    embed_novnc(&web.join("dist/novnc"), &variable("OUT_DIR")?)
+}
+
+/// Embeds every file of noVNC, which imports its own files by their places.
+fn embed_novnc(built: &Path, output: &Path) -> io::Result<()> {
+    watch(built);
+    let mut source = "static NOVNC: &[File] = &[\n".to_owned();
+    let mut waiting = vec![built.to_owned()];
+    let mut files = Vec::new();
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten() {
+            let path = entry?.path();
+            if path.is_dir() { waiting.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    for file in files {
+        let Ok(below) = file.strip_prefix(built) else { continue };
+        let copy = output.join("novnc").join(below);
+        if let Some(parent) = copy.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(&file, &copy)?;
+        let script = below.extension().is_some_and(|extension| extension == "js");
+        let kind = if script { "text/javascript" } else { "text/plain" };
+        let below = below.display();
+        writeln!(
+            source,
+            "    File {{ path: \"/vnc/{below}\", content_type: \"{kind}; charset=utf-8\", \
+             content: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/novnc/{below}\")) }},"
+        )
+        .map_err(io::Error::other)?;
+    }
+    source.push_str("];\n");
+    fs::write(output.join("novnc.rs"), source)
 }
 
 /// Builds again when the files change. Cargo builds every time when a watched path is missing, so it is given the

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import sys
-from typing import Any, Awaitable, Callable, TypeVar
+from contextlib import contextmanager
+from typing import Any, Awaitable, Callable, Iterator, TypeVar
 
 import anyio
 from mcp import Client
@@ -54,6 +57,17 @@ def refusal(target: Any, work: Callable[[Client], Awaitable[Any]], **options: An
         assert isinstance(error, MCPError), repr(error)
         return error
     raise AssertionError("nothing was refused")
+
+
+@contextmanager
+def asked(url: str, path: str, body: Any) -> Iterator[None]:
+    """Asks by plain HTTP, and leaves without having waited for the answer."""
+    host, port = url.replace("http://", "").split(":")
+    content = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + content)
+        yield
 
 
 def text(result: Any) -> str:

@@ -1,12 +1,12 @@
-"""Fixtures for the MCP tests: servers, Node.js and the npm packages of others, all installed by `make test`."""
+"""Fixtures for the MCP tests: Node.js, the npm packages of others, and servers with other servers behind them; all
+installed by `make test`. Plain servers are in the conftest above."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict
 
 import pytest
 from server import Server
@@ -16,38 +16,7 @@ if getattr(sys.modules.get("mcp"), "__file__", None) is None:
     sys.modules.pop("mcp", None)
 import mcp  # noqa: E402, F401
 
-os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
-
 PACKAGES = Path(__file__).parents[2] / ".tools" / "mcp" / "node_modules"
-
-_servers: List[Server] = []
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The server most tests share."""
-    started = Server(tmp_path_factory.mktemp("atoll"))
-    _servers.append(started)
-    yield started
-    _servers.remove(started)
-    assert started.stop() == 0, started.log()
-
-
-@pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers that end with the test."""
-    started: List[Server] = []
-
-    def start(directory: Optional[Path] = None, **options: Any) -> Server:
-        made = Server(directory or tmp_path / f"server-{len(started)}", **options)
-        started.append(made)
-        _servers.append(made)
-        return made
-
-    yield start
-    for each in started:
-        each.stop()
-        _servers.remove(each)
 
 
 @pytest.fixture(scope="session")
@@ -99,12 +68,3 @@ def python_server(tmp_path: Path) -> Callable[[str], Dict[str, Any]]:
         return {"command": sys.executable, "args": [str(script)]}
 
     return make
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    outcome: Any = yield
-    report = outcome.get_result()
-    if report.failed:
-        for each in _servers:
-            report.sections.append((f"log of the server at {each.url}", each.log()[-20000:]))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
+from pathlib import Path
 from typing import Any, Callable, Dict, List
 
 import anyio
 import pytest
-from clients import MODES, call, names, text, use
+from clients import MODES, asked, call, names, text, use
 from mcp import Client
 from server import Server
 from waiting import eventually
@@ -53,6 +55,66 @@ def test_they_are_reached_without_mcp_too(hub_server: Callable[..., Server], eve
     assert sandbox.mcp.list_mcp_tools("sandbox").data.tools
 
 
+def test_progress_pictures_errors_and_late_tools_of_a_real_server_are_passed_on(
+    hub_server: Callable[..., Server], everything: Dict[str, Any]
+) -> None:
+    server = hub_server({"everything": everything})
+    url = f"{server.url}/mcp"
+    told: List[Any] = []
+
+    async def hear(progress: float, total: Any, message: Any) -> None:
+        told.append((progress, total))
+
+    async def work(client: Client) -> Any:
+        steps = {"duration": 0.1, "steps": 4}
+        return await client.call_tool("everything__trigger-long-running-operation", steps, progress_callback=hear)
+
+    assert "Steps: 4" in text(use(url, work))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    picture = call(url, "everything__get-tiny-image")
+    assert [block.mime_type for block in picture.content if block.type == "image"] == ["image/png"]
+    weather = call(url, "everything__get-structured-content", {"location": "Chicago"})
+    assert weather.structured_content["temperature"]
+    wrong = call(url, "everything__get-sum", {"a": "three", "b": 5})
+    assert wrong.is_error and "expected number" in text(wrong), text(wrong)
+    with server.http as http:
+        # Without MCP an error of the tool is a result as well.
+        answer = http.post("/v1/mcp/everything/tools/get-sum", json={"a": "three", "b": 5})
+        assert answer.status_code == 200 and answer.json()["data"]["isError"], answer.text
+    # It offers some tools only once it has been greeted, and says so.
+    eventually(lambda: "everything__simulate-research-query" in names(url), "its late tools are listed", 60)
+
+
+@pytest.mark.parametrize("path", ["/v1/mcp/made/tools/hang", "/mcp"])
+def test_a_client_that_goes_away_cancels_what_it_called(
+    hub_server: Callable[..., Server], python_server: Callable[[str], Dict[str, Any]], tmp_path: Any, path: str
+) -> None:
+    note = tmp_path / "cancelled"
+    made = python_server(
+        f"""
+import anyio
+@mcp.tool()
+async def hang() -> str:
+    open({str(note)!r} + ".started", "w").close()
+    try:
+        await anyio.sleep_forever()
+    finally:
+        open({str(note)!r}, "w").close()
+
+@mcp.tool()
+def echo(said: str) -> str:
+    return said
+"""
+    )
+    server = hub_server({"made": made})
+    message = {"method": "tools/call", "params": {"name": "made__hang", "arguments": {}}}
+    with asked(server.url, path, message if path == "/mcp" else {}):
+        eventually(note.with_suffix(".started").exists, "the tool runs", 60)
+        assert not note.exists()
+    eventually(note.exists, "the other server has heard of it", 60)
+    assert text(call(f"{server.url}/mcp", "made__echo", {"said": "still here"})) == "still here"
+
+
 def test_progress_and_cancellation_are_passed_on(
     hub_server: Callable[..., Server], python_server: Callable[[str], Dict[str, Any]], tmp_path: Any
 ) -> None:
@@ -85,7 +147,7 @@ async def hang() -> str:
         return await client.call_tool("made__count", {"to": 3}, progress_callback=hear)
 
     assert text(use(f"{server.url}/mcp", counting)) == "done"
-    assert (3, 3, "step 3") in told, told
+    assert told == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
 
     async def hanging(client: Client) -> None:
         async with anyio.create_task_group() as tasks:
@@ -205,11 +267,36 @@ def test_a_file_names_servers_and_a_wrong_one_stops_the_start(
 def test_nothing_of_another_server_is_left_behind(
     start_server: Callable[..., Server], python_server: Callable[[str], Dict[str, Any]]
 ) -> None:
-    from pathlib import Path
-
     made = python_server("import os\n@mcp.tool()\ndef pid() -> str:\n    return str(os.getpid())")
     server = start_server(environment={"EXTRA_MCP_SERVERS": json.dumps({"made": made})})
     pid = int(text(call(f"{server.url}/mcp", "made__pid")))
     assert Path(f"/proc/{pid}").exists()
     server.stop()
     eventually(lambda: not Path(f"/proc/{pid}").exists(), "it has ended with the sandbox", 60)
+
+
+def test_the_keys_of_other_servers_are_hidden_from_what_runs_in_the_sandbox(
+    start_server: Callable[..., Server], everything: Dict[str, Any]
+) -> None:
+    canary = f"canary-{uuid.uuid4().hex}"
+    inner = start_server(environment={"SANDBOX_API_KEY": canary})
+    remote = {"url": f"{inner.url}/mcp", "headers": {"X-API-Key": canary}}
+    servers = json.dumps({"remote": remote, "everything": everything})
+    environment = {"EXTRA_MCP_SERVERS": servers, "ATOLL_PASS_ENV": "*"}
+    outer = start_server(environment=environment, arguments=["--log-level", "trace"])
+    url = f"{outer.url}/mcp"
+    # They are used all the same.
+    far = call(url, "remote__sandbox_execute_bash", {"cmd": "echo far away"})
+    assert far.structured_content["output"] == "far away\n", text(far)
+    # Another server is told nothing of it, nor is a command, whatever it reads of other processes.
+    assert "EXTRA_MCP_SERVERS" not in text(call(url, "everything__get-env"))
+    # The brackets keep the command from finding itself.
+    look = f"(env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline) 2>/dev/null | tr '\\0' '\\n' | grep -c '{canary[:-1]}[{canary[-1]}]'"
+    assert text(call(url, "Bash", {"command": f"{look}; env | grep -c '^HOME='"})) == "0\n1\n"
+    assert text(call(url, "Bash", {"command": "env | grep -c '^EXTRA_MCP_SERVERS='; true"})) == "0\n"
+    try:
+        environment_seen = Path(f"/proc/{outer.process.pid}/environ").read_bytes()
+    except PermissionError:
+        # Only root may look at a process that hides its memory.
+        environment_seen = b""
+    assert canary.encode() not in environment_seen and canary not in outer.log()

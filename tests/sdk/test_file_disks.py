@@ -90,7 +90,22 @@ def test_a_full_disk_stops_copies_moves_and_archives_whole(small: Disk, folder: 
         late = Form.of(Form.file(zeros(2 * MIB)), Form.field("path", f"{small.path}/late"))
         body = http.post("/v1/file/upload", content=late, headers=Form.headers).json()
         assert body["error_code"] == "file.no_space_left"
-    assert picture(small.seen) == before
+        # So large that the kernel moves it: the answer comes although the client is still sending.
+        params = {"path": f"{small.path}/bare"}
+        body = http.post("/v1/file/upload", params=params, content=bytes(16 * MIB)).json()
+        assert body["error_code"] == "file.no_space_left"
+        assert picture(small.seen) == before
+        # Not even its first bytes find room.
+        fill_up(small.seen / "filler")
+        body = http.post("/v1/file/upload", params=params, content=bytes(16 * MIB)).json()
+        assert body["error_code"] == "file.no_space_left"
+    assert names(small.seen) == ["file", "filler"]
+
+
+def fill_up(path: Path) -> None:
+    with path.open("wb", buffering=0) as filler, pytest.raises(OSError, match="No space left"):
+        while True:
+            filler.write(bytes(4096))
 
 
 def refused_for_space(response: httpx.Response) -> None:

@@ -266,8 +266,8 @@ def _open_files(pid: int, below: str) -> List[str]:
     return [path for path in opened if path.startswith(below)]
 
 
-@pytest.mark.parametrize("form", [True, False], ids=["form", "bare body"])
-def test_a_large_upload_needs_little_memory(start_server: Callable[..., Server], folder: Path, form: bool) -> None:
+@pytest.mark.parametrize("form", ["form", "chunks", "known length"])
+def test_a_large_upload_needs_little_memory(start_server: Callable[..., Server], folder: Path, form: str) -> None:
     server = start_server()
     process = Process(server.process.pid)
     server.client.file.upload_file(file=("warm", BYTES), path=str(folder / "warm"))
@@ -275,11 +275,12 @@ def test_a_large_upload_needs_little_memory(start_server: Callable[..., Server],
     before = process.resident()
 
     with server.http as http:
-        if form:
+        if form == "form":
             body = Form.of(Form.field("path", str(path)), Form.file(zeros(size)))
             response = http.post("/v1/file/upload", content=body, headers=Form.headers)
         else:
-            response = http.post("/v1/file/upload", params={"path": str(path)}, content=zeros(size))
+            headers = {"Content-Length": str(size)} if form == "known length" else {}
+            response = http.post("/v1/file/upload", params={"path": str(path)}, content=zeros(size), headers=headers)
 
     assert response.json()["data"]["file_size"] == size == path.stat().st_size
     path.unlink()
@@ -297,3 +298,31 @@ def test_what_arrives_is_what_was_sent(http: httpx.Client, folder: Path) -> None
     assert response.json()["success"] is True
     sent = hashlib.sha256(b"".join(chunks)).hexdigest()
     assert hashlib.sha256((folder / "file").read_bytes()).hexdigest() == sent
+
+
+def test_a_large_body_is_taken_to_its_last_byte_and_no_further(server: Server, folder: Path) -> None:
+    """The kernel moves it past HTTP, so the connection ends with the answer; what is sent after it is not the file's."""
+    content, url = os.urandom(12 * MIB + 77), httpx.URL(server.url)
+    head = f"POST /v1/file/upload?path={folder}/file HTTP/1.1\r\nHost: {url.host}:{url.port}\r\n"
+    head += f"Content-Length: {len(content)}\r\n\r\n"
+    following = f"GET /v1/ping HTTP/1.1\r\nHost: {url.host}:{url.port}\r\n\r\n"
+
+    with _begin_upload(server, head.encode() + content[:1000]) as connection:
+        for start in range(1000, len(content), 99_999):
+            connection.sendall(content[start : start + 99_999])
+        connection.sendall(following.encode())
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+
+    assert answer.startswith(b"HTTP/1.1 200") and answer.count(b"HTTP/1.1") == 1
+    assert b"connection: close" in answer.split(b"\r\n\r\n")[0].lower()
+    assert (folder / "file").read_bytes() == content
+
+
+def test_a_client_takes_up_a_new_connection_after_a_large_body(http: httpx.Client, folder: Path) -> None:
+    for number in range(3):
+        content = os.urandom(5 * MIB)
+        response = http.post("/v1/file/upload", params={"path": f"{folder}/{number}"}, content=content)
+        assert response.json()["data"]["file_size"] == len(content)
+        assert (folder / str(number)).read_bytes() == content

@@ -7,6 +7,7 @@ pub mod auth;
 pub mod bash;
 pub mod browser;
 pub mod code;
+pub mod desktop;
 pub mod file;
 pub mod jupyter;
 pub mod mcp;
@@ -28,6 +29,7 @@ pub const OPERATIONS: &[&[Declaration]] = &[
     nodejs::OPERATIONS,
     code::OPERATIONS,
     browser::OPERATIONS,
+    desktop::OPERATIONS,
     window::OPERATIONS,
     mcp::OPERATIONS,
 ];

@@ -22,7 +22,7 @@ pub(crate) enum Verb {
     /// Run a sandbox server until it is told to stop.
     #[command(after_help = SERVE_HELP)]
     Serve(Box<ServeFlags>),
-    /// Connect an MCP client that speaks on standard input and output to a server.
+    /// Connect an MCP client that speaks on standard input and output to a server, or list a server's tools.
     #[command(after_help = MCP_HELP)]
     Mcp(McpFlags),
     /// Print the OpenAPI document of the server's API.
@@ -52,18 +52,41 @@ const MCP_HELP: &str = "\
 Give this command to an MCP client as a server of its own, for example:
   {\"mcpServers\": {\"sandbox\": {\"command\": \"atoll\", \"args\": [\"mcp\", \"--url\", \"http://127.0.0.1:8080\"]}}}
 
+`atoll mcp list` shows what a server offers: a table on a terminal, JSON for programs.
+
 The variable ATOLL_API_KEY holds the key, where the server asks for one.";
 
 /// Flags of `atoll mcp`.
 #[derive(Debug, Args)]
 pub(crate) struct McpFlags {
+    /// What to do instead of connecting a client.
+    #[command(subcommand)]
+    pub(crate) verb: Option<McpVerb>,
+
     /// The server, or its endpoint with what to list (http://host:8080/mcp?profile=all).
-    #[arg(long, value_name = "URL", env = "ATOLL_URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "ATOLL_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
     pub(crate) url: String,
 
     /// Send this header with every request, written `Name: value`; repeatable.
-    #[arg(long, value_name = "HEADER")]
+    #[arg(long, global = true, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
+}
+
+/// What `atoll mcp` can do beside connecting a client.
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpVerb {
+    /// List the MCP servers of a sandbox and their tools: its own groups, and the servers behind it.
+    List {
+        /// Those that are not listed to models unless asked for, too.
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// Flags of `atoll serve`.

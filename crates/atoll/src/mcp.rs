@@ -1,4 +1,5 @@
-//! The MCP face: what it is made from for `atoll serve`, and `atoll mcp`, which puts a client through to a server.
+//! The MCP face: what it is made from for `atoll serve`; and `atoll mcp`, which puts a client through to a server or
+//! lists what a server offers.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,10 +10,14 @@ use atoll_http::Mount;
 use atoll_mcp::{Bridge, HubSettings, Mcp, ServerConfig, Settings, read_servers};
 use atoll_process::Spawner;
 use atoll_sandbox::Foundation;
+use tokio::runtime::Runtime;
 
 use crate::VERSION;
-use crate::cli::McpFlags;
-use crate::config::{Config, Variables};
+use crate::cli::{McpFlags, McpVerb};
+use crate::config::Config;
+use crate::secrets::Secrets;
+
+mod list;
 
 /// Where MCP is spoken.
 const PATHS: &[&str] = &["/mcp", "/mcp/", "/v1/mcp", "/v1/mcp/"];
@@ -21,6 +26,7 @@ const PATHS: &[&str] = &["/mcp", "/mcp/", "/v1/mcp", "/v1/mcp/"];
 pub(crate) struct Others {
     servers: Vec<ServerConfig>,
     hidden: Vec<String>,
+    search: Option<String>,
     conformance: bool,
 }
 
@@ -28,9 +34,16 @@ impl Others {
     /// The servers that the file and `EXTRA_MCP_SERVERS` name; a mistake says where it stands.
     pub(crate) fn read(
         config: &Config,
-        variables: &Variables,
+        secrets: &Secrets,
         conformance: bool,
     ) -> Result<Self, String> {
+        if let Some(url) = &config.mcp.search_url {
+            let address = url.starts_with("http://") || url.starts_with("https://");
+            if !address || !url.contains("{query}") {
+                let example = "https://searx.example.org/search?format=json&q={query}";
+                return Err(format!("[mcp] search_url {url:?} is no address such as {example}"));
+            }
+        }
         let mut servers = Vec::new();
         if let Some(path) = &config.mcp.servers {
             let place = path.display();
@@ -39,14 +52,16 @@ impl Others {
             let wrong = |error| format!("the MCP servers in {place} cannot be used: {error}");
             servers = read_servers(&text).map_err(wrong)?;
         }
-        if let Some(text) = variables.get("EXTRA_MCP_SERVERS") {
-            let extra = read_servers(text)
+        // Headers and environments of servers hold keys.
+        if let Some(text) = secrets.get("EXTRA_MCP_SERVERS") {
+            let extra = read_servers(text.expose())
                 .map_err(|error| format!("environment variable EXTRA_MCP_SERVERS: {error}"))?;
             // What is named there counts, whatever a file in the image says.
             servers.retain(|server| extra.iter().all(|other| other.name != server.name));
             servers.extend(extra);
         }
-        Ok(Self { servers, hidden: config.mcp.hidden.clone(), conformance })
+        let (hidden, search) = (config.mcp.hidden.clone(), config.mcp.search_url.clone());
+        Ok(Self { servers, hidden, search, conformance })
     }
 
     /// The face of a sandbox.
@@ -63,6 +78,7 @@ impl Others {
                 directory: foundation.workspace.clone(),
                 runtime_dir: foundation.runtime_dir.clone(),
             },
+            search: self.search,
             conformance: self.conformance,
             stop: foundation.stop.clone(),
         })
@@ -89,21 +105,39 @@ pub(crate) fn run(flags: &McpFlags) -> ExitCode {
         .enable_all()
         .build()
         .map_err(|error: io::Error| error.to_string())
-        .and_then(|runtime| {
-            let bridge =
-                Bridge::new(&endpoint(&flags.url), &headers).map_err(|it| it.to_string())?;
-            let carried = runtime.block_on(bridge.run());
-            // A read of standard input cannot be called off; it must not keep the program alive.
-            runtime.shutdown_background();
-            carried.map_err(|error| error.to_string())
+        .and_then(|runtime| match &flags.verb {
+            Some(McpVerb::List { all }) => runtime.block_on(listed(&flags.url, &headers, *all)),
+            None => bridge(runtime, &flags.url, &headers),
         });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(said) => crate::print(&said),
         Err(error) => {
             eprintln!("atoll: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn bridge(runtime: Runtime, url: &str, headers: &[String]) -> Result<String, String> {
+    let bridge = Bridge::new(&endpoint(url), headers).map_err(|error| error.to_string())?;
+    let carried = runtime.block_on(bridge.run());
+    // A read of standard input cannot be called off; it must not keep the program alive.
+    runtime.shutdown_background();
+    carried.map(|()| String::new()).map_err(|error| error.to_string())
+}
+
+async fn listed(url: &str, headers: &[String], hidden: bool) -> Result<String, String> {
+    let header = |header: &String| {
+        let (name, value) = header
+            .split_once(':')
+            .ok_or_else(|| format!("{header:?} is no header: write Name: value"))?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    let headers = headers.iter().map(header).collect::<Result<Vec<_>, String>>()?;
+    let address = server(url);
+    list::list(&address, &headers, hidden)
+        .await
+        .map_err(|error| format!("the tools of {address} cannot be listed: {error}"))
 }
 
 /// The endpoint at an address: `/mcp` where only a server is named.
@@ -117,6 +151,14 @@ fn endpoint(url: &str) -> String {
     }
 }
 
+/// The server at an address, of which the endpoint may be named too.
+fn server(url: &str) -> String {
+    let url = endpoint(url);
+    let place = url.split('?').next().unwrap_or(&url).trim_end_matches('/');
+    let place = place.strip_suffix("/mcp").unwrap_or(place);
+    place.strip_suffix("/v1").unwrap_or(place).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +168,13 @@ mod tests {
         assert_eq!(endpoint("http://a:8080"), "http://a:8080/mcp");
         assert_eq!(endpoint("a:8080/"), "http://a:8080/mcp");
         assert_eq!(endpoint("https://a/box/mcp?profile=all"), "https://a/box/mcp?profile=all");
+    }
+
+    #[test]
+    fn a_server_is_found_behind_its_endpoint() {
+        for url in ["a:8080", "http://a:8080/", "http://a:8080/mcp?profile=all", "a:8080/v1/mcp"] {
+            assert_eq!(server(url), "http://a:8080");
+        }
+        assert_eq!(server("http://a/box/mcp/"), "http://a/box");
     }
 }

@@ -15,7 +15,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 /// Variables that hold a secret of the server.
-const NAMES: [&str; 3] = ["SANDBOX_API_KEY", "AUTH_TOKEN", "JWT_SECRET"];
+const NAMES: [&str; 4] = ["SANDBOX_API_KEY", "AUTH_TOKEN", "JWT_SECRET", "EXTRA_MCP_SERVERS"];
 /// Says that the secrets are on standard input.
 const HANDED_OVER: &str = "ATOLL_SECRETS";
 /// Bytes the secrets may have together.

@@ -14,6 +14,7 @@ use atoll_http::{Gauge, Settings};
 use atoll_mcp::Mcp;
 use atoll_operation::Registry;
 use atoll_process::Spawner;
+use atoll_sandbox::desktop::DesktopSettings;
 use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::oneshot;
@@ -77,7 +78,7 @@ pub(crate) fn run(flags: ServeFlags, secrets: &Secrets) -> ExitCode {
     if authenticator.policy() != Policy::Open {
         secrets::hide_memory();
     }
-    let others = match mcp::Others::read(&config, &variables, conformance) {
+    let others = match mcp::Others::read(&config, secrets, conformance) {
         Ok(others) => others,
         Err(error) => {
             eprintln!("atoll: {error}");
@@ -170,6 +171,10 @@ async fn serve(
         warm_kernel: config.warm_kernel,
         python_version,
         disable_jupyter_lab: config.disable_jupyter,
+        desktop: DesktopSettings {
+            disabled: config.browser.no_desktop,
+            browser_always: config.browser.on_desktop,
+        },
         browser: config.browser.clone().into(),
     };
     let mcp = others.face(&foundation, &spawner);

@@ -32,6 +32,7 @@ fn mcp() -> Mcp {
             directory: nowhere.clone(),
             runtime_dir: nowhere,
         },
+        search: None,
         conformance: false,
         stop: CancellationToken::new(),
     })

@@ -23,6 +23,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("atoll-auth", &[]),
     ("atoll-cdp", &[]),
     ("atoll-browser", &["atoll-cdp", "atoll-process"]),
+    ("atoll-desktop", &["atoll-process"]),
     // Capabilities know the contract and the mechanisms.
     (
         "atoll-sandbox",
@@ -30,6 +31,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "atoll-api",
             "atoll-archive",
             "atoll-browser",
+            "atoll-desktop",
             "atoll-kernel",
             "atoll-node",
             "atoll-operation",

@@ -67,6 +67,8 @@ struct Inner {
     size: u64,
     largest: u64,
     failing: bool,
+    /// The last line broke off: the next one must begin on its own.
+    torn: bool,
 }
 
 impl AuditLog {
@@ -78,7 +80,8 @@ impl AuditLog {
     fn open_bounded(path: &Path, largest: u64) -> io::Result<Self> {
         let file = append(path)?;
         let size = file.metadata()?.len();
-        let inner = Inner { path: path.to_owned(), file, size, largest, failing: false };
+        let inner =
+            Inner { path: path.to_owned(), file, size, largest, failing: false, torn: false };
         Ok(Self(Mutex::new(inner)))
     }
 
@@ -120,10 +123,26 @@ impl Inner {
             std::fs::rename(&self.path, aside)?;
             self.file = append(&self.path)?;
             self.size = 0;
+            self.torn = false;
         }
-        self.file.write_all(line)?;
-        self.size += line.len() as u64;
-        Ok(())
+        if self.torn {
+            self.put(b"\n")?;
+        }
+        self.torn = false;
+        self.put(line)
+    }
+
+    /// Writes all of it, or notes that a part may stand there.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(bytes);
+        if written.is_err() {
+            let length = self.file.metadata().map(|data| data.len());
+            self.torn = length.as_ref().map_or(true, |length| *length > self.size);
+            self.size = length.unwrap_or(self.size);
+        } else {
+            self.size += bytes.len() as u64;
+        }
+        written
     }
 }
 
@@ -176,6 +195,38 @@ mod tests {
         assert!(lines[1]["id"].is_null());
         assert!(lines[0]["time"].as_str().unwrap().ends_with('Z'), "{text}");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_full_disk_costs_lines_and_nothing_else() {
+        let Ok(log) = AuditLog::open(Path::new("/dev/full")) else {
+            eprintln!("there is no /dev/full here");
+            return;
+        };
+        for _ in 0..3 {
+            log.record(&record(None));
+        }
+        let inner = log.0.lock().unwrap();
+        assert!(inner.failing && !inner.torn);
+    }
+
+    #[test]
+    fn a_line_after_one_that_broke_off_begins_on_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        let log = AuditLog::open(&path).unwrap();
+        log.record(&record(None));
+        {
+            let mut inner = log.0.lock().unwrap();
+            inner.put(b"{\"time\":").unwrap();
+            inner.torn = true;
+        }
+        log.record(&record(None));
+        log.record(&record(None));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<_> = text.lines().map(serde_json::from_str::<Value>).collect();
+        let good: Vec<_> = lines.iter().map(Result::is_ok).collect();
+        assert_eq!(good, [true, false, true, true], "{text}");
     }
 
     #[test]

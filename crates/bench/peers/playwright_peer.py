@@ -1,4 +1,7 @@
-"""Playwright on a browser that runs: each line names what to do on its first page, whose nanoseconds go out."""
+"""Playwright on a browser that runs: each line names what to do on a page of its own, whose nanoseconds go out.
+
+A page that somebody else navigates in between would be taken for one that was interrupted.
+"""
 
 import sys
 import time
@@ -12,7 +15,8 @@ def main() -> None:
     endpoint, address = sys.argv[1:]
     with sync_playwright() as playwright:
         browser = playwright.chromium.connect_over_cdp(endpoint)
-        page = browser.contexts[0].pages[0]
+        page = browser.new_context(no_viewport=True).new_page()
+        page.goto(address)
         actions: Dict[str, Callable[[], object]] = {
             "navigate": lambda: page.goto(address),
             "click": lambda: page.click("#button"),

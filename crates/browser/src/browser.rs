@@ -134,19 +134,19 @@ impl Browser {
     /// Starts it anew.
     pub async fn restart(&self, restart: &Restart) -> Result<(), Error> {
         let _one_at_a_time = self.changing.lock().await;
-        let options = {
-            let mut options = self.options.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut changed = Options::clone(&options);
-            restart.policies.apply(&mut changed.policies);
-            if let Some(locale) = &restart.locale {
-                changed.locale = Some(locale.clone());
-            }
-            *options = Arc::new(changed);
-            options.clone()
-        };
+        let mut changed = Options::clone(&self.options());
+        restart.policies.apply(&mut changed.policies);
+        if let Some(locale) = &restart.locale {
+            changed.locale = Some(locale.clone());
+        }
+        if changed.policies != self.options().policies {
+            // When this fails, nothing has changed.
+            Chromium::write_policies(&changed)?;
+        }
+        let options = Arc::new(changed);
+        *self.options.lock().unwrap_or_else(PoisonError::into_inner) = options.clone();
         let instance = match (restart.mode, self.running()) {
             (RestartMode::Soft, Some(old)) => {
-                Chromium::write_policies(&options)?;
                 let chromium = old.chromium.clone();
                 let names = old.names();
                 old.end("automation was restarted");
@@ -168,6 +168,7 @@ impl Browser {
         if let Some(instance) = self.running() {
             close(&instance, "it was ended").await;
         }
+        Chromium::withdraw_policies(&self.options());
     }
 
     async fn instance(&self) -> Result<Arc<Instance>, Error> {
@@ -194,12 +195,28 @@ impl Browser {
             // Two must never use one profile.
             old.chromium.kill().await;
         }
+        let options = self.staged(options).await;
         let chromium = Arc::new(Chromium::launch(&self.spawner, &options).await?);
         let connected = Instance::connect(chromium.clone(), options, self.tasks.clone(), &[]).await;
         if connected.is_err() {
             chromium.kill().await;
         }
         connected
+    }
+
+    /// The same options with the display that shows the browser from now on.
+    async fn staged(&self, options: Arc<Options>) -> Arc<Options> {
+        let Some(stage) = options.stage.clone() else { return options };
+        let scene = stage.enter().await;
+        let mut kept = self.options.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut staged = Options::clone(&kept);
+        staged.display = scene.as_ref().map(|scene| scene.display.clone());
+        if let Some(scene) = scene {
+            staged.environment.extend(scene.environment);
+            staged.window = scene.window;
+        }
+        *kept = Arc::new(staged);
+        kept.clone()
     }
 
     fn set(&self, instance: Arc<Instance>) {

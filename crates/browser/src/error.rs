@@ -40,6 +40,17 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// What it must and must not do could not be told it.
+    #[error(
+        "the browser's policies cannot be written to {} ({source}); let the server's user write there, or do without them",
+        .path.display()
+    )]
+    Policies {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// It died, or was ended, while this was under way.
     #[error("the browser is gone ({why}); the next operation starts a new one")]
     BrowserGone {

@@ -35,7 +35,7 @@ pub use context::{Context, HiddenTab};
 pub use error::Error;
 pub use frame::{Frame, World};
 pub use handle::{Argument, Handle};
-pub use options::{Limits, Options, Policies};
+pub use options::{Limits, Options, Policies, Scene, Stage};
 pub use page::{
     ConsoleEntry, Download, DownloadState, Format, Image, Navigation, Pdf, Recording,
     RecordingSettings, RecordingState, Shot, Traffic, Until,

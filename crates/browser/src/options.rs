@@ -1,7 +1,11 @@
 //! How the browser shall be.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 
 /// How the browser shall be.
 #[derive(Debug, Clone)]
@@ -10,6 +14,8 @@ pub struct Options {
     pub executable: Option<PathBuf>,
     /// The X display to show it on, such as `:99`; `None` runs it without a window.
     pub display: Option<String>,
+    /// What shows it, asked each time it starts; where that is nothing, `display` counts.
+    pub stage: Option<Arc<dyn Stage>>,
     /// Size of its window in pixels.
     pub window: (u32, u32),
     /// Its profile: what it keeps from one start to the next.
@@ -36,6 +42,26 @@ pub struct Options {
     pub policy_directory: Option<PathBuf>,
     /// Bounds.
     pub limits: Limits,
+}
+
+/// What a browser shows itself on: a desktop that starts when it is needed.
+pub trait Stage: fmt::Debug + Send + Sync {
+    /// Prepares it; `None` when there is none, and the browser runs without a window.
+    fn enter(&self) -> BoxFuture<'_, Option<Scene>>;
+
+    /// How large it is at this moment.
+    fn size(&self) -> (u32, u32);
+}
+
+/// A stage that is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scene {
+    /// The X display.
+    pub display: String,
+    /// What the program must be told besides.
+    pub environment: BTreeMap<String, String>,
+    /// Size of the display.
+    pub window: (u32, u32),
 }
 
 /// What an administrator may tell a Chromium.

@@ -108,6 +108,11 @@ impl Tab {
         self.context.upgrade().ok_or_else(|| self.explain_closed())
     }
 
+    /// The run of the browser it is part of.
+    pub(crate) fn instance(&self) -> Result<Arc<Instance>, Error> {
+        self.instance.upgrade().ok_or_else(|| self.explain_closed())
+    }
+
     /// For work that goes on beside its operations.
     pub fn tasks(&self) -> &TaskTracker {
         &self.target.tasks
@@ -156,6 +161,14 @@ impl Tab {
             hints.pop_front();
         }
         hints.push_back(text);
+    }
+
+    /// The same, unless that is about to be told already.
+    pub(crate) fn hint_once(&self, text: String) {
+        let known = self.hints.lock().unwrap_or_else(PoisonError::into_inner).contains(&text);
+        if !known {
+            self.hint(text);
+        }
     }
 
     /// The hints since the last time.

@@ -16,6 +16,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 
+use crate::credential::is_credential;
 use crate::dialect::Failure;
 use crate::face::Shared;
 use crate::origin::{host, prefix, protocol};
@@ -25,8 +26,6 @@ use crate::window::send;
 const ROOT: &str = "/cdp";
 /// Bytes a list of pages may take; the description of the whole protocol takes 2 MB.
 const LIST_BYTES: usize = 32 << 20;
-/// What says who is asking; the sockets want to hear it too.
-const CREDENTIALS: [&str; 2] = ["ticket", "api_key"];
 
 /// Passes a request on to the browser's DevTools.
 pub(crate) async fn pass(
@@ -61,11 +60,9 @@ struct Outside {
 impl Outside {
     fn of(request: &Request) -> Self {
         let headers: &HeaderMap = request.headers();
-        let pairs = request.uri().query().unwrap_or_default().split('&').filter(|pair| {
-            let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-            CREDENTIALS.contains(&name)
-        });
-        let query = pairs.collect::<Vec<_>>().join("&");
+        // What says who is asking: the sockets want to hear it too.
+        let pairs = request.uri().query().unwrap_or_default().split('&');
+        let query = pairs.filter(|pair| is_credential(pair)).collect::<Vec<_>>().join("&");
         Self {
             address: format!("{}{}{ROOT}", host(headers), prefix(headers)),
             secure: protocol(headers) == "https",
@@ -90,13 +87,8 @@ fn inner(uri: &Uri) -> Uri {
         _ => path,
     };
     let query = uri.query().unwrap_or_default();
-    let kept: Vec<_> = query
-        .split('&')
-        .filter(|pair| {
-            let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-            !pair.is_empty() && !CREDENTIALS.contains(&name)
-        })
-        .collect();
+    let kept: Vec<_> =
+        query.split('&').filter(|pair| !pair.is_empty() && !is_credential(pair)).collect();
     let mut target = path.to_owned();
     if !kept.is_empty() {
         target.push('?');
@@ -207,6 +199,7 @@ mod tests {
             ("/cdp/json/version/", "/json/version/"),
             ("/cdp/devtools/page/1?ticket=t", "/devtools/page/1"),
             ("/json/new?about:blank&api_key=k", "/json/new?about:blank"),
+            ("/json/new?about:blank&%61pi_key=k&%74icket=t", "/json/new?about:blank"),
             ("/json", "/json"),
             ("/cdpx", "/cdpx"),
         ] {

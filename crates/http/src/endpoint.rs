@@ -157,10 +157,12 @@ impl Endpoint {
     fn context(&self, parts: &Parts) -> Context {
         let passage = Passage::of(&parts.extensions);
         let cx = context(passage.id(), &parts.headers, &parts.uri, self.bound.input_shape());
-        match passage.principal().cloned() {
+        let cx = match passage.principal().cloned() {
             Some(principal) => cx.called_by(principal),
             None => cx,
-        }
+        };
+        // An operation may carry out others, which ask for scopes of their own.
+        cx.permitting(move |scope| passage.permit(scope).is_ok())
     }
 
     /// Logs the private cause of a failure, which the caller is not told.

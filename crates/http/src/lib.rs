@@ -24,6 +24,8 @@ mod settings;
 mod sse;
 mod swagger;
 mod transfer;
+mod viewer;
+mod vnc;
 mod websocket;
 mod window;
 

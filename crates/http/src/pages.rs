@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::face::Shared;
 use crate::origin::context;
 use crate::passage::{Passage, Served};
-use crate::swagger;
+use crate::{swagger, vnc};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -45,6 +45,18 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
         let cached = cached(file.content_type, Bytes::from_static(file.content));
         let policy = swagger::policy(&shared.ancestors);
         pages.add(file.path, move |request| with_policy(cached(request), &policy));
+    }
+    for path in ["/vnc", "/vnc/"] {
+        let to = if path.ends_with('/') { "index.html" } else { "vnc/index.html" };
+        pages.add(path, move |request| redirect_with_query(to, request));
+    }
+    let desktop = vnc::files().map(|file| (file, "desktop:read"));
+    let browser = vnc::BROWSER_UI.iter().map(|file| (file, "browser:write"));
+    for (file, scope) in desktop.chain(browser) {
+        let cached = cached(file.content_type, Bytes::from_static(file.content));
+        let policy = vnc::policy(&shared.ancestors);
+        let answer = move |request: &Request| with_policy(cached(request), &policy);
+        pages.add_for(file.path, Some(scope), answer);
     }
     let served = pages.served("/llms.txt");
     let handler = move |request: Request| async move {
@@ -119,6 +131,16 @@ fn empty(status: StatusCode) -> Response {
 fn redirect(to: &'static str) -> Response {
     let mut response = empty(StatusCode::TEMPORARY_REDIRECT);
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(to));
+    response
+}
+
+/// The same, keeping what the address says behind the path.
+fn redirect_with_query(to: &'static str, request: &Request) -> Response {
+    let mut response = redirect(to);
+    let query = request.uri().query().map(|query| format!("{to}?{query}"));
+    if let Some(Ok(to)) = query.map(|to| HeaderValue::from_str(&to)) {
+        response.headers_mut().insert(header::LOCATION, to);
+    }
     response
 }
 

@@ -5,6 +5,7 @@
 //! [`serve`] means that nothing of it runs any more.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -15,6 +16,7 @@ use atoll_auth::Policy;
 use atoll_operation::Registry;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::{CONNECTION, HeaderValue};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -31,6 +33,7 @@ use crate::metrics::Metrics;
 use crate::passage::Peer;
 use crate::settings::Settings;
 use crate::transfer::sendfile::take_up;
+use crate::transfer::siphon::Tap;
 use crate::transfer::wire::{Outgoing, Socket, Wire};
 
 /// How long a client may take over the head of a request, the wait for the next one included.
@@ -127,6 +130,16 @@ async fn finish(shared: &Shared) {
     }
 }
 
+/// Waits for the first byte: a client that never says anything costs no buffers.
+async fn speaks(socket: &impl Socket, shared: &Shared) -> bool {
+    let readable = poll_fn(|cx| socket.poll_readable(cx));
+    tokio::select! {
+        biased;
+        ready = timeout(HEAD_PATIENCE, readable) => matches!(ready, Ok(Ok(()))),
+        () = shared.stop.cancelled() => false,
+    }
+}
+
 async fn connection(
     socket: impl Socket,
     peer: Option<IpAddr>,
@@ -134,14 +147,31 @@ async fn connection(
     face: Arc<Face>,
     shared: Arc<Shared>,
 ) {
-    let outgoing = Outgoing::default();
-    let wire = Wire::new(socket, outgoing.clone()).holding(place);
+    if speaks(&socket, &shared).await {
+        // Apart, so that a client that has said nothing yet does not cost what this needs.
+        Box::pin(converse(socket, peer, place, face, shared)).await;
+    }
+}
+
+async fn converse(
+    socket: impl Socket,
+    peer: Option<IpAddr>,
+    place: OwnedSemaphorePermit,
+    face: Arc<Face>,
+    shared: Arc<Shared>,
+) {
+    let (outgoing, tap) = (Outgoing::default(), Tap::default());
+    let wire = Wire::new(socket, outgoing.clone()).tapped(tap.clone()).holding(place);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (face, outgoing) = (Arc::clone(&face), outgoing.clone());
+        let (face, outgoing, tap) = (Arc::clone(&face), outgoing.clone(), tap.clone());
         async move {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(Peer(peer));
-            let response = face.answer(request).await;
+            request.extensions_mut().insert(tap.clone());
+            let mut response = face.answer(request).await;
+            if tap.is_open() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             Ok::<_, Infallible>(take_up(response, &outgoing))
         }
     });

@@ -20,6 +20,7 @@ use crate::devtools;
 use crate::dialect::Failure;
 use crate::face::Shared;
 use crate::origin::{host, prefix, protocol};
+use crate::viewer;
 
 /// Bytes of a page that is changed on its way; a larger one passes as it is.
 const PAGE_BYTES: usize = 4 << 20;
@@ -46,6 +47,7 @@ pub(crate) async fn pass(
         Upstream::Unix(path) => Address::Unix(path),
         Upstream::Tcp(address) => Address::Tcp(address),
         Upstream::DevTools(browser) => return devtools::pass(browser, request, shared).await,
+        Upstream::Rfb(socket) => return viewer::welcome(socket, request, shared).await,
     };
     let prefix = prefix(request.headers()).to_owned();
     introduce(request.headers_mut(), !prefix.is_empty());

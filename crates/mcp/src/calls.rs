@@ -1,17 +1,18 @@
 //! What a tool may use while it runs: the operations, as far as its caller may call them, and a way to say how far it is.
 //!
-//! Owns what cancellation means: dropping a call is not enough where it started a command, so the latest command of a
-//! call is remembered with the operation that kills it.
+//! Owns what cancellation means. A call is cancelled by dropping it, which is not enough where it started a command: the
+//! operation that ends the latest command of a call is remembered, and carried out when the call is dropped before it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atoll_operation::{Bound, Context, Error, Kind, Method, Source};
 use futures::StreamExt;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 
 /// Bytes of a picture or document that a reply carries.
 const FETCHED: usize = 32 << 20;
@@ -60,7 +61,32 @@ struct Inner {
     /// The client's session, if it has one: its shell keeps directory and variables.
     session: Option<String>,
     progress: Option<Progress>,
-    running: Mutex<Option<(&'static str, Value)>>,
+    /// What ends the command that runs, if one does.
+    running: Mutex<Option<Ending>>,
+    /// What ends the session that was made for this call alone.
+    made: Mutex<Option<Ending>>,
+}
+
+/// An operation that ends something, and its input.
+type Ending = (&'static str, Value);
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let left = |ending: &mut Mutex<Option<Ending>>| {
+            ending.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        };
+        let (running, made) = (left(&mut self.running), left(&mut self.made));
+        let (Some((id, input)), Ok(runtime)) = (made.or(running), Handle::try_current()) else {
+            return;
+        };
+        let Some(bound) = self.operations.get(id).cloned() else { return };
+        let cx = self.cx.clone();
+        runtime.spawn(async move {
+            if let Err(error) = bound.call(cx, input).await {
+                tracing::debug!(%error, "a cancelled command was not ended");
+            }
+        });
+    }
 }
 
 /// Where notices of progress go.
@@ -99,7 +125,8 @@ impl Calls {
         progress: Option<Progress>,
     ) -> Self {
         let operations = Arc::clone(operations);
-        Self(Arc::new(Inner { operations, cx, session, progress, running: Mutex::default() }))
+        let (running, made) = Default::default();
+        Self(Arc::new(Inner { operations, cx, session, progress, running, made }))
     }
 
     /// A session of commands that belongs to this client.
@@ -124,7 +151,7 @@ impl Calls {
             Some(progress) if bound.streams() => self.follow(bound, input, progress).await,
             _ => bound.call(self.0.cx.clone(), input).await,
         };
-        *self.running() = None;
+        *lock(&self.0.running) = None;
         outcome
     }
 
@@ -160,15 +187,20 @@ impl Calls {
         Ok((bytes, content.media_type))
     }
 
-    /// Kills what a cancelled call has left running.
-    pub(crate) async fn kill_running(&self) {
-        let running = self.running().take();
-        if let Some((killer, input)) = running
-            && let Ok(bound) = self.find(killer)
-            && let Err(error) = bound.call(self.0.cx.clone(), input).await
-        {
-            tracing::debug!(%error, "a cancelled command was not killed");
-        }
+    /// Carries out an operation in a session that is made for it alone, and ends the session with it: also when the call
+    /// is dropped.
+    pub(crate) async fn ask_alone(
+        &self,
+        id: &str,
+        input: Value,
+        (close, session): Ending,
+    ) -> Result<Value, Error> {
+        *lock(&self.0.made) = Some((close, session.clone()));
+        let outcome = self.ask(id, input).await;
+        // A session that never came to be is closed in vain.
+        drop(self.ask(close, session).await);
+        *lock(&self.0.made) = None;
+        outcome
     }
 
     fn find(&self, id: &str) -> Result<&Arc<Bound>, Error> {
@@ -196,12 +228,8 @@ impl Calls {
         if let Some((_, killer, field)) = killer
             && let Some(session) = input.get(field).filter(|session| session.is_string())
         {
-            *self.running() = Some((killer, json!({ (*field): session })));
+            *lock(&self.0.running) = Some((killer, json!({ (*field): session })));
         }
-    }
-
-    fn running(&self) -> std::sync::MutexGuard<'_, Option<(&'static str, Value)>> {
-        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn follow(
@@ -220,6 +248,10 @@ impl Calls {
         }
         Err(Error::new(Kind::Unavailable, "mcp.broken_off", "it broke off without a result"))
     }
+}
+
+fn lock(ending: &Mutex<Option<Ending>>) -> MutexGuard<'_, Option<Ending>> {
+    ending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_file(mut file: &std::fs::File) -> std::io::Result<Vec<u8>> {

@@ -2,15 +2,19 @@
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
-    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, ReadResourceResult,
-    Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities, Tool,
+    GetPromptResponse, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
+    Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+use crate::notices::Notices;
+
 mod asking;
+mod rounds;
 
 /// A picture of one red point.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
@@ -28,7 +32,6 @@ pub(crate) fn capabilities() -> ServerCapabilities {
         .enable_resources_subscribe()
         .enable_resources_list_changed()
         .enable_prompts()
-        .enable_prompts_list_changed()
         .enable_logging()
         .enable_completions()
         .build()
@@ -60,11 +63,22 @@ pub(crate) fn tools() -> Vec<Tool> {
         ("test_reconnection", "Is interrupted"),
         ("test_elicitation_sep1034_defaults", "Asks for values with defaults"),
         ("test_elicitation_sep1330_enums", "Asks for choices"),
+        ("test_logging_tool", "Logs while it runs, if logs are wanted"),
+        ("test_trigger_tool_change", "Says that the list of tools has changed"),
     ];
-    let mut tools: Vec<_> =
-        simple.into_iter().map(|(name, about)| Tool::new(name, about, plain())).collect();
+    let simple = simple.iter().chain(rounds::TOOLS);
+    let mut tools: Vec<_> = simple.map(|(name, about)| Tool::new(*name, *about, plain())).collect();
     tools.push(Tool::new("test_sampling", "Asks the client's model", with("prompt")));
     tools.push(Tool::new("test_elicitation", "Asks the user", with("message")));
+    tools.push(Tool::new(
+        "test_argument_in_header",
+        "Has an argument that is sent as a header too",
+        object(json!({
+            "type": "object",
+            "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+            "required": ["region"],
+        })),
+    ));
     tools.push(Tool::new(
         "json_schema_2020_12_tool",
         "Has a schema with 2020-12 features",
@@ -73,11 +87,22 @@ pub(crate) fn tools() -> Vec<Tool> {
             "type": "object",
             "$defs": {
                 "address": {
+                    "$anchor": "addressDef",
                     "type": "object",
                     "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
                 },
             },
-            "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+            "properties": {
+                "name": {"type": "string"},
+                "address": {"$ref": "#/$defs/address"},
+                "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+                "phone": {"type": "string"},
+                "email": {"type": "string"},
+            },
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+            "then": {"required": ["phone"]},
+            "else": {"required": ["email"]},
             "additionalProperties": false,
         })),
     ));
@@ -88,6 +113,7 @@ pub(crate) fn tools() -> Vec<Tool> {
 pub(crate) async fn call(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
+    notices: &Notices,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let text = |text: &str| CallToolResult::success(vec![ContentBlock::text(text)]);
     let result = match request.name.as_ref() {
@@ -122,9 +148,13 @@ pub(crate) async fn call(
             tokio::time::sleep(STEP).await;
             text("Reconnection test completed successfully")
         }
-        "test_tool_with_logging" => {
+        "test_tool_with_logging" | "test_logging_tool" => {
             asking::log(context).await;
             text("Tool with logging executed successfully")
+        }
+        "test_trigger_tool_change" => {
+            notices.tools_changed();
+            text("The list of tools has changed")
         }
         "test_tool_with_progress" => {
             asking::progress(context).await;
@@ -134,8 +164,8 @@ pub(crate) async fn call(
         "test_elicitation" => return Some(asking::elicit_contact(request, context).await),
         "test_elicitation_sep1034_defaults" => return Some(asking::elicit_defaults(context).await),
         "test_elicitation_sep1330_enums" => return Some(asking::elicit_enums(context).await),
-        "json_schema_2020_12_tool" => text("called"),
-        _ => return None,
+        "json_schema_2020_12_tool" | "test_argument_in_header" => text("called"),
+        _ => return rounds::call(request, context),
     };
     Some(Ok(result.into()))
 }
@@ -199,10 +229,14 @@ pub(crate) fn prompts() -> Vec<Prompt> {
             Some(vec![argument("resourceUri")]),
         ),
         Prompt::new("test_prompt_with_image", Some("A prompt with a picture"), None),
+        Prompt::new(rounds::PROMPT, Some("A prompt that lacks something"), None),
     ]
 }
 
-pub(crate) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+pub(crate) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
+    if request.name == rounds::PROMPT {
+        return rounds::prompt(request);
+    }
     let argument = |name: &str| {
         let given = request.arguments.as_ref().and_then(|list| list.get(name));
         match given.and_then(Value::as_str) {
@@ -234,5 +268,5 @@ pub(crate) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult
         ],
         name => return Err(ErrorData::invalid_params(format!("no prompt {name}"), None)),
     };
-    Ok(GetPromptResult::new(messages))
+    Ok(GetPromptResult::new(messages).into())
 }

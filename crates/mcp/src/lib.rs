@@ -46,6 +46,8 @@ pub struct Settings {
     pub workspace: std::path::PathBuf,
     /// Other servers.
     pub hub: HubSettings,
+    /// Where WebSearch asks: an address with `{query}` that answers with JSON `results`.
+    pub search: Option<String>,
     /// Offer what the official conformance suite asks for instead of the sandbox's tools.
     pub conformance: bool,
     /// Cancelled when the server begins to stop.
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) catalogue: OnceLock<Catalogue>,
     pub(crate) hub: Hub,
     pub(crate) notices: Notices,
+    search: Option<String>,
     transport: OnceLock<Transport>,
     stop: CancellationToken,
 }
@@ -80,6 +83,7 @@ impl Mcp {
             catalogue: OnceLock::new(),
             hub: Hub::new(settings.hub, notices.clone(), &settings.stop),
             notices,
+            search: settings.search,
             transport: OnceLock::new(),
             stop: settings.stop,
         }))
@@ -98,7 +102,8 @@ impl Mcp {
     pub fn offer(&self, registry: &Registry) {
         let operations: Vec<Arc<Bound>> = registry.iter().map(Arc::clone).collect();
         // A second offer would be a mistake in wiring; the first stands.
-        let _first = self.0.catalogue.set(Catalogue::new(operations));
+        let catalogue = Catalogue::new(operations, self.0.search.as_deref());
+        let _first = self.0.catalogue.set(catalogue);
     }
 
     /// Answers an HTTP request of the streamable HTTP transport.

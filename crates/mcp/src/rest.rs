@@ -5,7 +5,6 @@ use atoll_operation::{Context, Error, Handle, Kind};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
 use crate::catalogue::Catalogue;
@@ -61,9 +60,8 @@ impl Handle<CallMcpTool> for Mcp {
             .iter()
             .find(|tool| tool.name == name || crate::hub::public_name(&server, &tool.name) == name);
         let tool = tool.ok_or_else(no_tool)?;
-        // Dropped with this call, which cancels what the other server does for it.
-        let cancel = CancellationToken::new();
-        let called = member.call(&tool.name, arguments, None, &cancel).await?;
+        // Dropped when the client goes away, and then called off at the other server too.
+        let called = member.call(&tool.name, arguments, None).await?;
         convert(&called)
     }
 }

@@ -16,7 +16,9 @@ use rmcp::model::{
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{
+    NotificationContext, RequestContext, SubscriptionContext, SubscriptionSendError,
+};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{Calls, Operations, Progress};
@@ -93,13 +95,9 @@ impl Server {
         let shared = self.mcp.shared();
         let calls = self.calls(context);
         if let Some(tool) = self.mcp.catalogue().get(name) {
-            let run = tool.call(calls.clone(), arguments);
             let outcome = tokio::select! {
-                outcome = run => outcome,
-                () = context.ct.cancelled() => {
-                    calls.kill_running().await;
-                    Err(cancelled())
-                }
+                outcome = tool.call(calls, arguments) => outcome,
+                () = context.ct.cancelled() => Err(cancelled()),
             };
             return Ok(match outcome {
                 Ok(reply) => reply.into_result(),
@@ -110,7 +108,10 @@ impl Server {
             if !calls.permits("mcp:write") {
                 return Ok(reply::failure(&Calls::refusal("mcp:write")));
             }
-            let called = member.call(&tool, arguments, calls.progress(), &context.ct).await;
+            let called = tokio::select! {
+                called = member.call(&tool, arguments, calls.progress()) => called,
+                () = context.ct.cancelled() => Err(cancelled()),
+            };
             return Ok(called.unwrap_or_else(|error| reply::failure(&error)));
         }
         let similar = self.mcp.catalogue().similar(name);
@@ -165,7 +166,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.mcp.shared().conformance
-            && let Some(outcome) = conformance::call(&request, &context).await
+            && let Some(outcome) =
+                conformance::call(&request, &context, &self.mcp.shared().notices).await
         {
             return outcome;
         }
@@ -232,7 +234,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if self.mcp.shared().conformance {
-            return conformance::prompt(&request).map(Into::into);
+            return conformance::prompt(&request);
         }
         let message = format!("there is no prompt {:?}", request.name);
         Err(ErrorData::invalid_params(message, None))
@@ -275,7 +277,9 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        // Nothing else is ever told.
+        let told = SubscriptionFilter::builder().tools_list_changed().build();
+        Some(told.intersection(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -284,8 +288,12 @@ impl ServerHandler for Server {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 changed = changes.changed() => {
-                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
+                    if changed.is_err() {
                         return Ok(());
+                    }
+                    match context.sink().notify_tool_list_changed().await {
+                        Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+                        Err(_) => return Ok(()),
                     }
                 }
             }

@@ -15,6 +15,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -133,7 +134,7 @@ impl Transport {
         let opens = message.get("method").and_then(Value::as_str) == Some("initialize");
         complete(&mut parts.headers);
         if is_sessionless(&parts.headers, &message) {
-            return Ok(self.send(&self.with_sessions, parts, &message).await);
+            return Ok(send(&self.with_sessions, parts, bytes).await);
         }
         if streams && (session || opens) {
             if opens && !session && self.sessions().await >= self.most_sessions {
@@ -143,7 +144,7 @@ impl Transport {
                 );
                 return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY, message));
             }
-            return Ok(self.send(&self.with_sessions, parts, &message).await);
+            return Ok(send(&self.with_sessions, parts, bytes).await);
         }
         if session && !self.knows_session(&parts.headers).await {
             let advice = "there is no such session: initialize again, or call without one";
@@ -151,21 +152,8 @@ impl Transport {
         }
         parts.headers.remove(&SESSION);
         fill_in(&mut message, streams);
-        Ok(self.send(&self.without, parts, &message).await)
-    }
-
-    async fn send<M>(
-        &self,
-        service: &StreamableHttpService<Server, M>,
-        parts: Parts,
-        message: &Map<String, Value>,
-    ) -> Response<Body>
-    where
-        M: rmcp::transport::streamable_http_server::session::SessionManager,
-    {
-        let body = serde_json::to_vec(message).unwrap_or_default();
-        let request = Request::from_parts(parts, Full::new(Bytes::from(body)));
-        service.handle(request).await.map(boxed)
+        let completed = serde_json::to_vec(&message).unwrap_or_default();
+        Ok(send(&self.without, parts, completed.into()).await)
     }
 
     async fn knows_session(&self, headers: &HeaderMap) -> bool {
@@ -204,6 +192,14 @@ impl Transport {
             Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message))
         })
     }
+}
+
+async fn send<M: SessionManager>(
+    service: &StreamableHttpService<Server, M>,
+    parts: Parts,
+    body: Bytes,
+) -> Response<Body> {
+    service.handle(Request::from_parts(parts, Full::new(body))).await.map(boxed)
 }
 
 /// The one message a body holds.

@@ -22,7 +22,7 @@ pub use openapi::{Accent, Document, Info};
 pub use registry::{Bound, Registry};
 pub use spec::{Declaration, Mcp, Method, SdkName, Shape, Spec};
 pub use transfer::{
-    ByteStream, Content, Download, Fetch, FileSource, Incoming, Late, Receive, Source, Upload,
-    Version,
+    ByteStream, Content, Direct, Download, Fetch, FileSource, Incoming, Late, Receive, Source,
+    Upload, Version,
 };
 pub use window::{Open, Upstream, Window};

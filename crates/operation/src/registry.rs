@@ -173,6 +173,15 @@ impl Registry {
         self
     }
 
+    /// Adds an operation that nothing carries out, for those who only look at what follows from declarations.
+    ///
+    /// # Panics
+    /// When the id is bound already.
+    pub fn declare(&mut self, declaration: &Declaration) -> &mut Self {
+        self.insert(*declaration);
+        self
+    }
+
     fn insert(&mut self, declaration: Declaration) -> &mut Bound {
         let position = self.operations.len();
         let taken = self.positions.insert(declaration.spec.id, position);
@@ -381,7 +390,7 @@ mod tests {
 
     fn file() -> Incoming {
         let bytes: ByteStream = stream::iter([Ok("abc".into()), Ok("de".into())]).boxed();
-        Incoming { filename: None, bytes }
+        Incoming::new(None, bytes)
     }
 
     #[test]

@@ -33,4 +33,6 @@ pub enum Upstream {
     Tcp(SocketAddr),
     /// A browser's DevTools, whose addresses are told as ours.
     DevTools(SocketAddr),
+    /// A desktop that speaks RFB on a unix socket; viewers come with WebSockets.
+    Rfb(PathBuf),
 }

@@ -11,8 +11,14 @@ use std::fmt;
 use std::path::Path;
 
 /// The server's own secrets and settings. Anything that starts with [`RESERVED_PREFIX`] is reserved as well.
-const RESERVED: &[&str] =
-    &["AUTH_TOKEN", "JWT_PUBLIC_KEY", "JWT_SECRET", "SANDBOX_API_KEY", "SANDBOX_JWT_PUBLIC_KEY"];
+const RESERVED: &[&str] = &[
+    "AUTH_TOKEN",
+    "EXTRA_MCP_SERVERS",
+    "JWT_PUBLIC_KEY",
+    "JWT_SECRET",
+    "SANDBOX_API_KEY",
+    "SANDBOX_JWT_PUBLIC_KEY",
+];
 const RESERVED_PREFIX: &str = "ATOLL_";
 
 /// Passed on when the server has them: where tools find their mirrors, certificates, installations and display.
@@ -254,6 +260,7 @@ mod tests {
             "SANDBOX_JWT_PUBLIC_KEY",
             "SANDBOX_API_KEY",
             "AUTH_TOKEN",
+            "EXTRA_MCP_SERVERS",
             "ATOLL_LISTEN",
             "ATOLL_ANYTHING",
             "auth_token",

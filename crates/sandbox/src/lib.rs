@@ -3,6 +3,7 @@
 pub mod bash;
 pub mod browser;
 pub mod code;
+pub mod desktop;
 pub mod environment;
 pub mod file;
 pub mod foundation;

@@ -17,6 +17,10 @@ use atoll_api::browser::{
     WaitForCaptcha, WaitForPage,
 };
 use atoll_api::code::{ExecuteCode, GetCodeInfo};
+use atoll_api::desktop::{
+    CaptureScreen, ConfigureScreen, FocusWindow, GetClipboard, GetDesktopInfo, GetPointer,
+    ListWindows, PerformAction, PerformActions, RecordScreen, SetClipboard, WatchDesktop,
+};
 use atoll_api::file::{
     AppendFile, CopyPath, CreateTempFile, CreateWatch, DeletePath, DownloadArchive, DownloadFile,
     EditFile, ExtractArchive, FileExists, FindFiles, FollowWatch, GetHomeDirectory,
@@ -46,6 +50,7 @@ use crate::browser::{BrowserSettings, Browsers};
 use crate::code::jupyter::{JupyterSettings, Jupyters};
 use crate::code::nodejs::Nodes;
 use crate::code::unified::Codes;
+use crate::desktop::{DesktopSettings, DesktopStage, Desktops};
 use crate::file::{Files, Watches};
 use crate::foundation::Foundation;
 use crate::programs::Programs;
@@ -64,6 +69,8 @@ pub struct Choices {
     pub disable_jupyter_lab: bool,
     /// How the browser shall be.
     pub browser: BrowserSettings,
+    /// How the desktop shall be.
+    pub desktop: DesktopSettings,
 }
 
 /// A sandbox's capabilities.
@@ -84,6 +91,8 @@ pub struct Sandbox {
     codes: Arc<Codes>,
     /// The browser.
     pub browsers: Arc<Browsers>,
+    /// The desktop.
+    pub desktops: Arc<Desktops>,
     lab: Arc<Lab>,
     /// What the sandbox is.
     pub systems: Arc<Systems>,
@@ -100,10 +109,15 @@ impl Sandbox {
         let jupyters = Jupyters::new(&programs, settings);
         let nodes = Nodes::new(&programs);
         let files = Files::new(&programs);
+        let desktop = Desktops::mechanism(&programs, choices.browser.window);
+        let stage = DesktopStage::of(&desktop, &choices.desktop);
+        let browsers = Browsers::new(&programs, &files, stage, choices.browser);
+        let desktops = Desktops::new(&programs, &files, &browsers, desktop, choices.desktop);
         Self {
             shells: Shells::new(&programs),
             bashes: Bashes::new(&programs),
-            browsers: Browsers::new(&programs, &files, choices.browser),
+            browsers,
+            desktops,
             files,
             watches: Watches::new(&programs),
             codes: Codes::new(&programs, &jupyters, &nodes),
@@ -151,6 +165,24 @@ impl Sandbox {
         self.bind_files(registry);
         self.bind_code(registry);
         self.bind_browser(registry);
+        self.bind_desktop(registry);
+    }
+
+    fn bind_desktop(&self, registry: &mut Registry) {
+        let desktops = &self.desktops;
+        registry
+            .bind_download::<CaptureScreen, _>(desktops)
+            .bind::<PerformAction, _>(desktops)
+            .bind::<ConfigureScreen, _>(desktops)
+            .bind::<RecordScreen, _>(desktops)
+            .bind::<PerformActions, _>(desktops)
+            .bind::<GetDesktopInfo, _>(desktops)
+            .bind::<GetPointer, _>(desktops)
+            .bind::<GetClipboard, _>(desktops)
+            .bind::<SetClipboard, _>(desktops)
+            .bind::<ListWindows, _>(desktops)
+            .bind::<FocusWindow, _>(desktops)
+            .bind_window::<WatchDesktop, _>(desktops);
     }
 
     fn bind_browser(&self, registry: &mut Registry) {
@@ -287,6 +319,8 @@ impl Sandbox {
             self.lab.close(),
             self.browsers.close(),
         );
+        // After the browser, which is shown on it.
+        self.desktops.close().await;
         let tasks = self.programs.tasks();
         tasks.close();
         tasks.wait().await;

@@ -6,6 +6,7 @@
     reason = "test code: a failure here is a failed test"
 )]
 
+pub mod fuzz;
 pub mod raw;
 
 mod server;

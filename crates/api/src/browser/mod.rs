@@ -39,7 +39,6 @@ macro_rules! element {
         page![
             "browser.invalid_selector",
             "browser.element_not_found",
-            "browser.element_ambiguous",
             "browser.element_not_actionable",
             "browser.element_unsuitable",
             "browser.element_stale",

@@ -109,7 +109,7 @@ impl Operation for RestartBrowser {
     const SPEC: Spec = Spec::post("browser_restart", "/v1/browser/restart", "browser:write")
         .sdk("browser", "restart")
         .mcp(Mcp::Destructive)
-        .errors(common![]);
+        .errors(common!["browser.policies_unwritable"]);
 }
 
 /// Given as null is not the same as not given.

@@ -3,10 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
+mod fuzz;
 mod hostile;
 mod make;
 mod mutation;
 mod pack;
+mod races;
 mod rules;
 mod scene;
 mod sparse;

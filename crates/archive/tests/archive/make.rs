@@ -184,6 +184,13 @@ impl Numbers {
     }
 }
 
+/// How many rounds of made-up input to run: as many as `ATOLL_FUZZ_ROUNDS` asks for, else as many as fit into an ordinary
+/// run of the tests.
+pub(crate) fn rounds(ordinary: usize) -> usize {
+    let asked = std::env::var("ATOLL_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(ordinary)
+}
+
 /// Bytes that cannot be compressed.
 pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut numbers = Numbers(1);

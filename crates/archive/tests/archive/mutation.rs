@@ -6,7 +6,7 @@ use std::fs;
 use atoll_archive::{Existing, Limits};
 
 use crate::make::{
-    Numbers, attributes, file, gzip, hard_link, item, link, member, member_link, tar, zip,
+    Numbers, attributes, file, gzip, hard_link, item, link, member, member_link, rounds, tar, zip,
 };
 use crate::scene::{Scene, extract};
 
@@ -21,7 +21,7 @@ fn mend_tar(bytes: &mut [u8]) {
     }
 }
 
-fn survive(archive: &[u8], rounds: usize, mend: impl Fn(Vec<u8>) -> Vec<u8>) {
+fn survive(archive: &[u8], ordinary: usize, mend: impl Fn(Vec<u8>) -> Vec<u8>) {
     const LIMITS: Limits = Limits { entries: 100, bytes: 1 << 20, ratio: 100 };
     let scene = Scene::quick();
     let mut numbers = Numbers(archive.len() as u64);
@@ -31,7 +31,8 @@ fn survive(archive: &[u8], rounds: usize, mend: impl Fn(Vec<u8>) -> Vec<u8>) {
         all
     };
     let before = around(&scene);
-    for round in 0..rounds {
+    let count = rounds(ordinary);
+    for round in 0..count {
         let mut changed = archive.to_vec();
         for _ in 0..=numbers.next(4) {
             let at = numbers.next(changed.len());
@@ -61,6 +62,7 @@ fn survive(archive: &[u8], rounds: usize, mend: impl Fn(Vec<u8>) -> Vec<u8>) {
         }
         assert_eq!(around(&scene), before, "round {round}");
     }
+    eprintln!("fuzzed damaged archives: {count} rounds");
 }
 
 fn entries() -> Vec<u8> {

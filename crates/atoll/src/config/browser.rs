@@ -15,6 +15,10 @@ pub(crate) struct BrowserConfig {
     pub(crate) disabled: bool,
     /// Whether it is started with the server, so that the first operation need not wait for it.
     pub(crate) warm: bool,
+    /// Whether there shall be no desktop; the browser has no window then, and nobody can watch it.
+    pub(crate) no_desktop: bool,
+    /// Whether it is on the desktop from its start; it has no window otherwise until the desktop is first needed.
+    pub(crate) on_desktop: bool,
     /// The program; Chromium or Chrome is looked for otherwise.
     pub(crate) executable: Option<PathBuf>,
     /// The X display to show it on, such as `:99`; it has no window otherwise.
@@ -41,6 +45,8 @@ pub(crate) struct BrowserConfig {
 pub(super) const PLACES: &[(&str, &str)] = &[
     ("disabled", "DISABLE_BROWSER"),
     ("warm", "ATOLL_WARM_BROWSER"),
+    ("no_desktop", "DISABLE_VNC"),
+    ("on_desktop", "ATOLL_BROWSER_ON_DESKTOP"),
     ("executable", "BROWSER_EXECUTABLE_PATH"),
     ("display", "ATOLL_BROWSER_DISPLAY"),
     ("width", "DISPLAY_WIDTH"),
@@ -59,6 +65,8 @@ pub(super) const PLACES: &[(&str, &str)] = &[
 pub(crate) struct BrowserLayer {
     disabled: Option<bool>,
     warm: Option<bool>,
+    no_desktop: Option<bool>,
+    on_desktop: Option<bool>,
     executable: Option<PathBuf>,
     display: Option<String>,
     width: Option<u32>,
@@ -77,6 +85,8 @@ impl BrowserLayer {
         Self {
             disabled: self.disabled.or(below.disabled),
             warm: self.warm.or(below.warm),
+            no_desktop: self.no_desktop.or(below.no_desktop),
+            on_desktop: self.on_desktop.or(below.on_desktop),
             executable: self.executable.or(below.executable),
             display: self.display.or(below.display),
             width: self.width.or(below.width),
@@ -96,6 +106,8 @@ impl BrowserLayer {
         BrowserConfig {
             disabled: self.disabled.unwrap_or_default(),
             warm: self.warm.unwrap_or_default(),
+            no_desktop: self.no_desktop.unwrap_or_default(),
+            on_desktop: self.on_desktop.unwrap_or_default(),
             executable: self.executable.map(super::absolute),
             display: self.display,
             width: self.width.unwrap_or(usual.window.0),
@@ -123,6 +135,8 @@ impl Variables {
         Ok(BrowserLayer {
             disabled: self.switch("DISABLE_BROWSER")?,
             warm: self.switch("ATOLL_WARM_BROWSER")?,
+            no_desktop: self.switch("DISABLE_VNC")?,
+            on_desktop: self.switch("ATOLL_BROWSER_ON_DESKTOP")?,
             executable: self.get("BROWSER_EXECUTABLE_PATH").map(PathBuf::from),
             display: text("ATOLL_BROWSER_DISPLAY"),
             width: self.parse("DISPLAY_WIDTH", pixels)?,

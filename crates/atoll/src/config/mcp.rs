@@ -14,12 +14,16 @@ pub(crate) struct McpConfig {
     pub(crate) servers: Option<PathBuf>,
     /// Servers that are not listed unless a client asks for them.
     pub(crate) hidden: Vec<String>,
+    /// Where the tool WebSearch asks: an address in which `{query}` stands for the words, answering with JSON as SearXNG
+    /// does.
+    pub(crate) search_url: Option<String>,
 }
 
 /// Where each setting can be made beside the file.
 pub(super) const PLACES: &[(&str, &str)] = &[
     ("servers", "Flag --mcp-servers, environment ATOLL_MCP_SERVERS."),
     ("hidden", "Environment MCP_FILTER_SERVERS."),
+    ("search_url", "Environment ATOLL_MCP_SEARCH_URL."),
 ];
 
 /// What one source says about them.
@@ -28,19 +32,22 @@ pub(super) const PLACES: &[(&str, &str)] = &[
 pub(crate) struct McpLayer {
     pub(crate) servers: Option<PathBuf>,
     pub(crate) hidden: Option<Vec<String>>,
+    pub(crate) search_url: Option<String>,
 }
 
 impl McpLayer {
     /// This layer, and where it says nothing the one below.
     pub(super) fn over(self, below: Self) -> Self {
         let servers = self.servers.or(below.servers);
-        Self { servers, hidden: self.hidden.or(below.hidden) }
+        let search_url = self.search_url.or(below.search_url);
+        Self { servers, hidden: self.hidden.or(below.hidden), search_url }
     }
 
     /// What comes out.
     pub(super) fn resolve(self) -> McpConfig {
         let servers = self.servers.map(super::absolute);
-        McpConfig { servers, hidden: self.hidden.unwrap_or_default() }
+        let hidden = self.hidden.unwrap_or_default();
+        McpConfig { servers, hidden, search_url: self.search_url }
     }
 }
 
@@ -50,6 +57,7 @@ impl Variables {
         McpLayer {
             servers: self.get("ATOLL_MCP_SERVERS").map(PathBuf::from),
             hidden: self.list("MCP_FILTER_SERVERS"),
+            search_url: self.get("ATOLL_MCP_SEARCH_URL").map(str::to_owned),
         }
     }
 }

@@ -206,5 +206,5 @@ fn every_printed_setting_has_a_comment_and_every_place_is_named() {
         assert!(flag || named, "{line}: {places}");
     }
     // What is not set is only a comment: seven of the browser's settings are, and six that are files.
-    assert_eq!(settings, 12 + 5 + 5 + 1 + layer::known_limits().len());
+    assert_eq!(settings, 12 + 5 + 7 + 1 + layer::known_limits().len());
 }

@@ -3,12 +3,19 @@
 #![expect(clippy::expect_used, reason = "test code")]
 
 mod auth;
+mod coercion;
 mod command_line;
+mod crowd;
+mod disks;
 mod endurance;
+mod names;
 mod outputs;
 mod pid_one;
+mod routes;
+mod secrets;
 mod start;
 mod stop;
+mod wire;
 
 use std::path::Path;
 

@@ -1,16 +1,21 @@
 //! What the server answers is what its document promises: every operation that answers once is called and its whole
-//! body held against the schema.
+//! body held against the schema. None of the answers tells a secret of the server.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use atoll_operation::Shape;
-use atoll_testkit::{Server, raw};
+use atoll_testkit::Server;
 use serde_json::{Value, json};
 
-use crate::server;
+use crate::PROGRAM;
+use crate::secrets::{KEY, SECRET, assert_no_secret};
+use crate::wire::Line;
 
 /// Stands for the watcher made last.
 const WATCHER: &str = "$watcher";
+/// Stands for a window that is on the desktop.
+const WINDOW: &str = "$window";
 
 /// Inputs with which each operation succeeds when they are called in this order; sessions `s`, `b`, `j` and `n`, and
 /// files in the workspace, are made on the way. An operation that is missing here fails the test below.
@@ -19,6 +24,7 @@ fn inputs() -> Vec<(&'static str, Value)> {
     inputs.extend(files());
     inputs.extend(code());
     inputs.extend(browser());
+    inputs.extend(desktop());
     inputs
 }
 
@@ -91,6 +97,22 @@ fn around_pages() -> Vec<(&'static str, Value)> {
         ("browser_context_list", json!({})),
         ("browser_context_close", json!({"name": "another"})),
         ("browser_restart", json!({"mode": "soft"})),
+    ]
+}
+
+fn desktop() -> Vec<(&'static str, Value)> {
+    vec![
+        ("desktop_info", json!({})),
+        ("desktop_action", json!({"action_type": "MOVE_TO", "x": 10, "y": 10})),
+        ("desktop_actions", json!({"actions": [{"action_type": "WAIT", "duration": 0.01}]})),
+        ("desktop_pointer", json!({})),
+        ("desktop_clipboard_set", json!({"text": "some"})),
+        ("desktop_clipboard_get", json!({})),
+        ("desktop_windows", json!({})),
+        ("desktop_focus", json!({"id": WINDOW})),
+        ("desktop_config", json!({"resolution": {"width": 1280, "height": 720}})),
+        ("desktop_record", json!({"action": "start", "save_path": "screen.mp4"})),
+        ("desktop_record", json!({"action": "stop"})),
     ]
 }
 
@@ -189,7 +211,7 @@ fn commands() -> Vec<(&'static str, Value)> {
 }
 
 /// Calls an operation by its route, path parameters filled in.
-async fn call(server: &Server, id: &str, input: &Value) -> (Value, String) {
+async fn call(line: &mut Line, id: &str, input: &Value) -> (Value, String) {
     let declaration = atoll_api::operations().find(|each| each.spec.id == id);
     let spec = &declaration.expect("a declared operation").spec;
     let mut path = spec.path.to_owned();
@@ -210,9 +232,7 @@ async fn call(server: &Server, id: &str, input: &Value) -> (Value, String) {
         }
         other => (other, Value::Object(input).to_string()),
     };
-    let answer = raw::request(server.url(), method, &path, &body).await.expect("an answer");
-    let body: Value = serde_json::from_slice(&answer.body).expect("a JSON body");
-    assert_eq!(answer.status, 200, "{id}: {body}");
+    let body = ask(line, method, &path, &body).await;
     let escaped = spec.path.replace('/', "~1").replace('{', "%7B").replace('}', "%7D");
     let method = spec.method.as_str().to_lowercase();
     let schema =
@@ -220,18 +240,46 @@ async fn call(server: &Server, id: &str, input: &Value) -> (Value, String) {
     (body, schema)
 }
 
+/// The body of a good answer, which tells no secret.
+async fn ask(line: &mut Line, method: &str, path: &str, body: &str) -> Value {
+    let headers = format!("Content-Type: application/json\r\nX-API-Key: {KEY}\r\n");
+    let answer = line.send(method, path, &headers, body).await;
+    assert_eq!(answer.status, 200, "{method} {path}: {answer:?}");
+    assert_no_secret(path, &answer.text);
+    let (_, body) = answer.text.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).expect("a JSON body")
+}
+
 #[tokio::test]
-async fn every_answer_fits_its_schema() {
-    let server = server().await;
-    let document = raw::request(server.url(), "GET", "/v1/openapi.json", "").await.unwrap();
-    let document: Value = serde_json::from_slice(&document.body).unwrap();
+async fn every_answer_fits_its_schema_and_tells_no_secret() {
+    let server = Server::builder(PROGRAM)
+        .variable("SANDBOX_API_KEY", KEY)
+        .variable("JWT_SECRET", SECRET)
+        .argument("--pass-env")
+        .argument("*")
+        .start()
+        .await;
+    let mut line = Line::to(&server);
+    let document = ask(&mut line, "GET", "/v1/openapi.json", "").await;
     let mut called = BTreeSet::new();
-    let mut watcher = String::new();
+    let (mut watcher, mut window) = (String::new(), Value::Null);
     for (id, mut input) in inputs() {
         if input["watcher_id"] == WATCHER {
             input["watcher_id"] = json!(watcher);
         }
-        let (body, reference) = call(&server, id, &input).await;
+        if input["id"] == WINDOW {
+            input["id"] = window.clone();
+        }
+        let (mut body, reference) = call(&mut line, id, &input).await;
+        if id == "desktop_windows" {
+            // The browser shows its window a moment after it runs.
+            let deadline = Instant::now() + Duration::from_mins(1);
+            while body["data"][0].is_null() {
+                assert!(Instant::now() < deadline, "no window came");
+                (body, _) = call(&mut line, id, &input).await;
+            }
+            window = body["data"][0]["id"].clone();
+        }
         let mut schema = document.clone();
         schema["$ref"] = json!(reference);
         let validator = jsonschema::validator_for(&schema).expect("a valid schema");

@@ -91,3 +91,14 @@ async fn private_files_go_with_the_server_and_leftovers_of_a_killed_one_with_the
     assert!(next.stop().await.success());
     assert_eq!(entries(), 0);
 }
+
+#[tokio::test]
+async fn commands_go_before_the_server_when_memory_runs_out() {
+    let server = server().await;
+    let score = |text: &str| text.trim().parse::<i32>().expect("a score");
+    let of_server = std::fs::read_to_string(format!("/proc/{}/oom_score_adj", server.pid()));
+    let of_server = score(&of_server.expect("the server's score"));
+    let of_command = score(&output(&server.client(), "cat /proc/self/oom_score_adj").await);
+    // Nothing can be above the highest, should all of this run under one that has it already.
+    assert!(of_command > of_server || of_command == 1000, "{of_command} {of_server}");
+}

@@ -1,8 +1,10 @@
 //! The contests, in the order they run, and what they share: the setting, and how each server is asked to run a command.
 
+mod auth;
 mod background;
 mod browser;
 mod code;
+mod desktop;
 mod endurance;
 mod exec;
 mod file;
@@ -45,8 +47,10 @@ pub(crate) const CONTESTS: &[(&str, Contest)] = &[
     ("transfer", transfer::run),
     ("watch", watch::run),
     ("code", code::run),
+    ("auth", auth::run),
     ("mcp", mcp::run),
     ("browser", browser::run),
+    ("desktop", desktop::run),
 ];
 
 /// What is measured, and how thoroughly.

@@ -1,5 +1,6 @@
 //! Where a Chromium is.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -24,14 +25,21 @@ pub(super) fn find(options: &Options) -> Result<PathBuf, Error> {
             Err(Error::NotInstalled { looked_for: program.display().to_string() })
         };
     }
-    let path = options.environment.get("PATH").map(String::as_str).unwrap_or_default();
-    let directories = || path.split(':').filter(|entry| entry.starts_with('/'));
-    let on_path =
-        NAMES.iter().flat_map(|name| directories().map(move |entry| Path::new(entry).join(name)));
+    let on_path = NAMES.iter().filter_map(|name| program_on_path(&options.environment, name));
     let places = PLACES.iter().map(PathBuf::from);
     places.chain(on_path).find(|candidate| is_program(candidate)).ok_or_else(|| {
         Error::NotInstalled { looked_for: format!("{} on the search path", NAMES.join(", ")) }
     })
+}
+
+/// A program by its name, where this environment says that programs are.
+pub(crate) fn program_on_path(
+    environment: &BTreeMap<String, String>,
+    name: &str,
+) -> Option<PathBuf> {
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let directories = path.split(':').filter(|entry| entry.starts_with('/'));
+    directories.map(|entry| Path::new(entry).join(name)).find(|candidate| is_program(candidate))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -7,7 +7,7 @@ use atoll_process::{Command, Exit, LogSettings, Piped, PipedSettings, Spawner, S
 
 use super::{find, flags, policy};
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::{Options, Policies};
 
 /// How long it may take to come up on a machine that is busy.
 const START: Duration = Duration::from_mins(1);
@@ -34,6 +34,8 @@ pub struct Endpoint {
 #[derive(Debug)]
 pub(crate) struct Chromium {
     piped: Piped,
+    /// Starts what is needed beside it.
+    pub(crate) spawner: Spawner,
     pub(crate) endpoint: Endpoint,
     /// What whoever runs it should know.
     pub(crate) warning: Option<String>,
@@ -43,7 +45,13 @@ impl Chromium {
     /// Starts it and waits until it can be talked to.
     pub(crate) async fn launch(spawner: &Spawner, options: &Options) -> Result<Self, Error> {
         let program = find::find(options)?;
-        policy::write(options, &program)?;
+        match policy::write(options, &program) {
+            // Somebody else's, then: no reason to be without a browser.
+            Err(error) if options.policies == Policies::default() => {
+                tracing::warn!(%error, "the browser obeys policies left behind by another server");
+            }
+            other => other?,
+        }
         let made = |path: &Path| {
             std::fs::create_dir_all(path)
                 .map_err(|source| Error::Write { path: path.to_owned(), source })
@@ -66,6 +74,13 @@ impl Chromium {
     /// Writes the policies anew; a running program notices.
     pub(crate) fn write_policies(options: &Options) -> Result<(), Error> {
         policy::write(options, &find::find(options)?)
+    }
+
+    /// Takes them away when no program needs them any more.
+    pub(crate) fn withdraw_policies(options: &Options) {
+        if let Ok(program) = find::find(options) {
+            policy::withdraw(options, &program);
+        }
     }
 
     async fn start(
@@ -105,7 +120,7 @@ impl Chromium {
                 if let Some(warning) = &warning {
                     tracing::warn!("{warning}");
                 }
-                return Ok(Self { piped, endpoint, warning });
+                return Ok(Self { piped, spawner: spawner.clone(), endpoint, warning });
             }
             Ok(Err(reason)) => reason,
             Err(_) => "it gave no sign of life".to_owned(),

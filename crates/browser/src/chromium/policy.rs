@@ -40,22 +40,42 @@ impl PolicyChange {
 
 /// Writes the policies where this program looks for them. No policies at all need no permission to write there.
 pub(super) fn write(options: &Options, program: &Path) -> Result<(), Error> {
+    let path = file(options, program);
+    let document = document(&options.policies);
+    let written = if document.is_empty() {
+        removed(&path)
+    } else {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(directory)
+            .and_then(|()| std::fs::write(&path, Value::Object(document).to_string()))
+    };
+    written.map_err(|source| Error::Policies { path, source })
+}
+
+/// Takes the policies away: what nobody stands behind any more shall not bind other browsers of this machine.
+pub(super) fn withdraw(options: &Options, program: &Path) {
+    let path = file(options, program);
+    if !document(&options.policies).is_empty()
+        && let Err(error) = removed(&path)
+    {
+        tracing::warn!(%error, path = %path.display(), "the browser's policies stay behind");
+    }
+}
+
+/// The file for this program. All servers of a machine share it, as their browsers do.
+fn file(options: &Options, program: &Path) -> PathBuf {
     let directory = options.policy_directory.clone().unwrap_or_else(|| {
         let google = program.to_string_lossy().contains("google");
         PathBuf::from(if google { GOOGLE_DIRECTORY } else { DIRECTORY })
     });
-    let path = directory.join(FILE);
-    let document = document(&options.policies);
-    let written = if document.is_empty() {
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    } else {
-        std::fs::create_dir_all(&directory)
-            .and_then(|()| std::fs::write(&path, Value::Object(document).to_string()))
-    };
-    written.map_err(|source| Error::Write { path, source })
+    directory.join(FILE)
+}
+
+fn removed(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn document(policies: &Policies) -> Map<String, Value> {
@@ -92,5 +112,8 @@ mod tests {
         change.apply(&mut policies);
         assert_eq!(policies.allow_file_selection_dialogs, None);
         assert_eq!(Value::Object(document(&policies)), json!({ "URLBlocklist": ["a"] }));
+        let change = PolicyChange { url_blocklist: Some(None), ..PolicyChange::default() };
+        change.apply(&mut policies);
+        assert_eq!(policies, Policies::default());
     }
 }

@@ -72,8 +72,7 @@ impl Tab {
 
     /// Scrolls an element into view and returns where it is in the viewport.
     pub async fn element_box(self: &Arc<Self>, target: &Target, timeout: Duration) -> Result<Rect> {
-        let request = json!({ "strict": false });
-        let (frame, told) = self.on(target, "box", request, timeout).await?;
+        let (frame, told) = self.on(target, "box", json!({}), timeout).await?;
         let found = Rect::deserialize(&told.value["box"]).unwrap_or_default();
         let offset = frame.offset().await?;
         Ok(Rect { x: found.x + offset.x, y: found.y + offset.y, ..found })
@@ -89,7 +88,9 @@ impl Tab {
     ) -> Result<(Arc<Frame>, Told)> {
         let index = match target {
             Target::Selector(selector) => {
-                return Search::new(self, selector, timeout).run(operation, &request).await;
+                let found = Search::new(self, selector, timeout).run(operation, &request).await?;
+                self.tell_choice(selector, &found.1.value);
+                return Ok(found);
             }
             Target::Index(index) => *index,
         };
@@ -110,6 +111,17 @@ impl Tab {
             Err(Error::Navigated) => Err(stale("the page it was on has been replaced").into()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Says which of several elements was taken: the caller may have meant another.
+    fn tell_choice(&self, selector: &str, told: &Value) {
+        let (Some(count), Some(taken)) = (told["matched"].as_u64(), told["taken"].as_str()) else {
+            return;
+        };
+        self.hint_once(format!(
+            "{selector:?} matches {count} visible elements and the first was taken, {taken}; for another one, make it \
+             more precise or add `>> visible=true >> nth=1`"
+        ));
     }
 
     /// Where the pointer is to go, in the viewport, once nothing is in its way, and the frame that is.

@@ -34,8 +34,6 @@ pub(crate) struct Refused {
     pub(crate) message: String,
     #[serde(default)]
     pub(crate) condition: Option<String>,
-    #[serde(default)]
-    count: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -295,10 +293,9 @@ async fn attached(
 
 /// A refusal as an error.
 pub(crate) fn explain(refused: Refused, after: Duration) -> ElementError {
-    let Refused { kind, message, condition, count } = refused;
+    let Refused { kind, message, condition } = refused;
     match kind.as_str() {
         "selector" => ElementError::Selector { message },
-        "ambiguous" => ElementError::Ambiguous { message, count: count.unwrap_or_default() },
         "timeout" => {
             let condition = match condition.as_deref() {
                 Some("receives events") => "able to receive pointer events".to_owned(),

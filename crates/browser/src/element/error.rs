@@ -27,14 +27,6 @@ pub enum ElementError {
         /// How long.
         after: Duration,
     },
-    /// A selector matched more than one element that could be meant.
-    #[error("{message}")]
-    Ambiguous {
-        /// What it matched, and how to choose.
-        message: String,
-        /// How many.
-        count: u64,
-    },
     /// The element was there, but a person could not have done it either.
     #[error("the element did not become {condition}{}: {message}", waited(*.after))]
     NotActionable {

@@ -113,8 +113,7 @@ impl Tab {
         timeout: Duration,
     ) -> Result<()> {
         self.begin_action();
-        let request = json!({ "strict": false });
-        self.on(target, "scrollToElement", request, timeout).await.map(drop)
+        self.on(target, "scrollToElement", json!({}), timeout).await.map(drop)
     }
 }
 

@@ -3,12 +3,12 @@
 const CONTROLS = 'button,select,input,textarea,option,optgroup,[role=button],[role=checkbox],[role=switch]';
 
 /** The element a target means at this moment, or what is missing. */
-function locate({ selector, number, strict = true }) {
+function locate({ selector, number }) {
   if (number !== undefined) return { element: elementNumbered(number) };
   const found = findAll(selector);
   if (found.frame) return { frame: numberOf(found.frame), rest: found.rest };
-  const element = choose(found.elements, selector, strict);
-  if (element) return { element };
+  const element = choose(found.elements);
+  if (element) return { element, among: found.elements };
   return { wait: `nothing matches ${JSON.stringify(selector)}`, condition: 'attached' };
 }
 

@@ -1,10 +1,16 @@
 // What is done to elements: where to press, and what can be set without pressing.
 
-/** Runs `act` on the target once it is there, again and again until it does not say what it waits for. */
+/**
+ * Runs `act` on the target once it is there, again and again until it does not say what it waits for. Where the target
+ * was one of several that can be seen, the answer says of how many, and which it was: the caller may have meant another.
+ */
 function onTarget(request, act) {
   return until(async (attempt) => {
-    const located = locate(request);
-    return located.element ? act(located.element, attempt) : located;
+    const { element, among = [], ...missing } = locate(request);
+    if (!element) return missing;
+    const visible = among.length > 1 ? among.filter(isVisible).length : 0;
+    const choice = visible > 1 ? { matched: visible, taken: describe(element) } : {};
+    return { ...await act(element, attempt), ...choice };
   }, request);
 }
 

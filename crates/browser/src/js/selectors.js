@@ -204,19 +204,5 @@ function findAll(selector) {
   return { elements: found };
 }
 
-/**
- * The one element meant. Of several, the only visible one is; if there are more, acting on a guess would do harm where
- * an answer does none.
- */
-function choose(elements, selector, strict) {
-  if (elements.length <= 1 || !strict) {
-    return elements.length > 1 ? elements.find(isVisible) ?? elements[0] : elements[0];
-  }
-  const visible = elements.filter(isVisible);
-  if (visible.length <= 1) return visible[0] ?? elements[0];
-  const shown = visible.slice(0, 5).map((element, at) => `\n  ${at}. ${describe(element)}`).join('');
-  const more = visible.length > 5 ? '\n  …' : '';
-  const first = JSON.stringify(`${selector} >> visible=true >> nth=0`);
-  throw new Refusal('ambiguous', `${JSON.stringify(selector)} matches ${visible.length} visible elements:${shown}${more}\n`
-    + `Make it more precise, or choose one with ${first}.`, { count: visible.length });
-}
+/** The element meant: of several the first that can be seen, as a person would take it. */
+const choose = (elements) => (elements.length > 1 ? elements.find(isVisible) : undefined) ?? elements[0];

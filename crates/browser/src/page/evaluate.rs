@@ -1,9 +1,10 @@
 //! Running code in a page.
 //!
 //! Code may be an expression, a function, several statements, or the inside of a function with a bare `return`. Most
-//! of it is an expression, or a function, which is one: that is tried first, together with turning its result into
-//! JSON (see `result.js`), in one round trip. What is no expression does not even begin to run, so the other readings
-//! can be tried after it without doing anything twice.
+//! of it is an expression, or a function, which is one: that is tried first. What is no expression does not even begin
+//! to run, so the other readings can be tried after it without doing anything twice. Most results are a text or a
+//! number, which come with the answer; anything else is turned into JSON in the page (see `result.js`), in the same round
+//! trip where the code looks like it, else in another one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +37,13 @@ impl Tab {
         if expression.is_empty() {
             return Ok(Value::Null);
         }
-        match run.wrapped(&format!("async () => (\n{expression}\n)")).await {
+        let reading = format!("async () => (\n{expression}\n)");
+        let done = if yields_an_object(expression) {
+            run.wrapped(&reading).await
+        } else {
+            run.called(&reading).await
+        };
+        match done {
             Err(Error::Syntax { .. }) => {}
             other => return other,
         }
@@ -100,6 +107,12 @@ const LOOK: &str = "async (code, every, within) => {
   }
 }";
 
+/// Whether code probably comes to an object, or to a function, which is called. A wrong guess costs time only.
+fn yields_an_object(code: &str) -> bool {
+    let beginnings = ["[", "{", "({", "function", "async", "Array.", "Object."];
+    code.contains("=>") || beginnings.iter().any(|beginning| code.starts_with(beginning))
+}
+
 struct Run<'a> {
     tab: &'a Arc<Tab>,
     deadline: Instant,
@@ -120,21 +133,54 @@ impl Run<'_> {
         }
     }
 
+    /// Calls an asynchronous function given as source.
+    async fn called(&self, function: &str) -> Result<Value, Error> {
+        let params = json!({ "expression": format!("({function})()") });
+        let answer = self.command("Runtime.evaluate", params).await?;
+        match answer.get("exceptionDetails") {
+            None => self.plain(&answer["result"], "this").await,
+            // Whatever such a function throws comes as a promise that was broken: this never began to run.
+            Some(details) if !said_of(details).contains("promise") => Err(syntax(details)),
+            Some(details) => self.thrown(details).await,
+        }
+    }
+
     /// Runs statements as a console does; the last one's value is the result.
     async fn statements(&self, code: &str) -> Result<Value, Error> {
         let params = json!({ "expression": code, "replMode": true });
         let answer = self.command("Runtime.evaluate", params).await?;
-        if let Some(details) = answer.get("exceptionDetails") {
-            return Err(if never_ran(details) { syntax(details) } else { thrown(details) });
+        match answer.get("exceptionDetails") {
+            None => self.plain(&answer["result"], "this").await,
+            Some(details) if never_ran(details) => Err(syntax(details)),
+            Some(details) => self.thrown(details).await,
         }
-        let remote = &answer["result"];
+    }
+
+    /// What code threw.
+    async fn thrown(&self, details: &Value) -> Result<Value, Error> {
+        match details.get("exception") {
+            Some(exception) if exception["objectId"].is_string() => {
+                self.plain(exception, "{ throw this }").await
+            }
+            Some(exception) => {
+                let value = self.plain(exception, "this").await?;
+                let message = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Err(Error::Script { name: "Thrown".to_owned(), message, stack: String::new() })
+            }
+            None => Err(thrown(details)),
+        }
+    }
+
+    /// A remote value as JSON; an object by what a function of this body makes of it.
+    async fn plain(&self, remote: &Value, body: &str) -> Result<Value, Error> {
+        let max = self.max()?;
         if let Some(object) = remote["objectId"].as_str() {
-            let max = self.max()?;
+            // Strict, so that a symbol stays one.
+            let function = format!(
+                "function() {{ 'use strict'; return ({RESULT})(() => {body}, {max}, {DEPTH}) }}"
+            );
             let params = json!({
-                "functionDeclaration":
-                    format!("function() {{ return ({RESULT})(() => this, {max}, {DEPTH}) }}"),
-                "objectId": object,
-                "returnByValue": true,
+                "functionDeclaration": function, "objectId": object, "returnByValue": true,
             });
             let answer = self.command("Runtime.callFunctionOn", params).await;
             drop(self.tab.session().start("Runtime.releaseObject", json!({ "objectId": object })));
@@ -143,7 +189,12 @@ impl Run<'_> {
         if let Some(text) = remote["unserializableValue"].as_str() {
             return Ok(unserializable(text));
         }
-        Ok(remote.get("value").cloned().unwrap_or_default())
+        match remote.get("value") {
+            Some(Value::String(text)) if text.len() > max && text.chars().count() > max => {
+                Err(Error::ResultTooLarge { max })
+            }
+            value => Ok(value.cloned().unwrap_or_default()),
+        }
     }
 
     fn unwrapped(answer: &Value, max: usize) -> Result<Value, Error> {
@@ -206,6 +257,11 @@ impl Run<'_> {
 fn never_ran(details: &Value) -> bool {
     let description = details["exception"]["description"].as_str().unwrap_or_default();
     details["exception"]["className"] == "SyntaxError" && !description.contains("\n    at ")
+}
+
+/// What the browser says first of an exception.
+fn said_of(details: &Value) -> &str {
+    details["text"].as_str().unwrap_or_default()
 }
 
 fn syntax(details: &Value) -> Error {

@@ -3,6 +3,7 @@
 mod console;
 mod dialog;
 mod download;
+mod encode;
 mod evaluate;
 mod load;
 mod movie;

@@ -50,6 +50,11 @@ impl Movie {
         self.end
     }
 
+    /// Width and height of its first picture.
+    pub(super) fn size(&self) -> (u16, u16) {
+        self.size
+    }
+
     pub(super) fn count(&self) -> usize {
         self.pictures.len()
     }

@@ -70,8 +70,12 @@ impl Tab {
             }
         }
         if let Some(reason) = failed {
-            let (url, reason) = (url.to_owned(), reason.to_owned());
-            return Err(Error::NavigationFailed { url, reason });
+            let url = url.to_owned();
+            if reason == "net::ERR_BLOCKED_BY_ADMINISTRATOR" {
+                let reason = "the browser's block list (`url_blocklist`) forbids it".to_owned();
+                return Err(Error::RefusedUrl { url, reason });
+            }
+            return Err(Error::NavigationFailed { url, reason: reason.to_owned() });
         }
         // Without a document of its own it was a jump within the page.
         if answer["loaderId"].as_str().is_none_or(str::is_empty) {

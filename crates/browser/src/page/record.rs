@@ -1,17 +1,22 @@
 //! Recording a page: the browser sends a picture whenever it draws one, and the next only when this one was taken.
+//! The pictures are kept as they come, in a file that is whole whatever happens; where a film can be made of them, it
+//! takes the place of that file once it is finished.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use atoll_process::Spawner;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::encode::{Encoder, Film};
 use super::movie::Movie;
 use super::screenshot::decoded;
 use crate::error::Error;
+use crate::options::Options;
 use crate::tab::Tab;
 use crate::target::Target;
 
@@ -141,6 +146,12 @@ impl Tab {
             gap: Duration::from_secs_f64(1.0 / settings.fps.clamp(0.1, 60.0)),
             max: self.context()?.options().limits.recording_bytes,
             frames: frames.clone(),
+            studio: Some(Studio {
+                spawner: self.instance()?.chromium.spawner.clone(),
+                options: self.instance()?.options().clone(),
+                quality: settings.quality,
+            }),
+            encoder: None,
         };
         {
             let mut recorder = self.recorder.lock();
@@ -229,6 +240,16 @@ struct Writer {
     gap: Duration,
     max: u64,
     frames: Arc<AtomicU64>,
+    /// Until the first picture has come.
+    studio: Option<Studio>,
+    encoder: Option<Encoder>,
+}
+
+/// What a film is made with.
+struct Studio {
+    spawner: Spawner,
+    options: Arc<Options>,
+    quality: u8,
 }
 
 impl Writer {
@@ -248,13 +269,43 @@ impl Writer {
         }
         failed?;
         let frames = self.frames.load(Ordering::Relaxed);
-        let (bytes, size) = self.movie.finish(length).await?;
+        let (mut bytes, size) = self.movie.finish(length).await?;
+        if let Some(encoder) = self.encoder {
+            match encoder.finish(length).await {
+                Ok(film) => bytes = replace(&self.path, &film).await?,
+                Err(reason) => {
+                    tracing::warn!(reason, "the recording stays as it was taken");
+                    // There may be none, or a part of one.
+                    let _none = tokio::fs::remove_file(film_of(&self.path)).await;
+                }
+            }
+        }
         Ok(Recording { path: self.path, frames, duration: length, bytes, size })
     }
 
     async fn add(&mut self, data: &Value, at: Duration) -> Result<(), Error> {
-        self.movie.add(&decoded(data)?, at).await?;
+        let jpeg = decoded(data)?;
+        self.movie.add(&jpeg, at).await?;
         self.frames.store(self.movie.count() as u64, Ordering::Relaxed);
+        if let Some(Studio { spawner, options, quality }) = self.studio.take() {
+            let film = Film { path: film_of(&self.path), size: self.movie.size(), quality };
+            self.encoder = Encoder::start(&spawner, &options, film).await;
+        }
+        if let Some(encoder) = &mut self.encoder {
+            encoder.add(&jpeg, at);
+        }
         Ok(())
     }
+}
+
+/// Where the film of a recording is made.
+fn film_of(recording: &Path) -> PathBuf {
+    recording.with_extension("film.mp4")
+}
+
+/// Puts a film in the place of the pictures it was made of; its size.
+async fn replace(recording: &Path, film: &Path) -> Result<u64, Error> {
+    let failed = |source| Error::Write { path: recording.to_owned(), source };
+    tokio::fs::rename(film, recording).await.map_err(failed)?;
+    Ok(tokio::fs::metadata(recording).await.map_err(failed)?.len())
 }

@@ -64,8 +64,10 @@ pub(crate) fn check_url(url: &str) -> Result<(), Error> {
     }
     match scheme.as_str() {
         "javascript" => return refused("code is run by evaluate, not by navigating"),
-        "http" | "https" if rest.trim_start_matches('/').is_empty() => {
-            return invalid("it names no host");
+        "http" | "https" => {
+            if let Some(reason) = fault_of_host(rest) {
+                return invalid(&reason);
+            }
         }
         "view-source" => return check_url(rest),
         "chrome" | "about" => {
@@ -86,6 +88,31 @@ pub(crate) fn check_url(url: &str) -> Result<(), Error> {
     }
 }
 
+/// Characters no host's name has, besides those that end it.
+const NOT_IN_HOSTS: &str = " \t\r\n<>^|\"{}`";
+
+/// What is wrong with the host that follows `http:`, if anything is. The browser would look for a name it made up.
+fn fault_of_host(rest: &str) -> Option<String> {
+    let rest = rest.trim_start_matches(['/', '\\']);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    if place.starts_with('[') {
+        // An IPv6 address; the browser names what is wrong with one.
+        return None;
+    }
+    let (host, port) = place.split_once(':').unwrap_or((place, ""));
+    if host.is_empty() {
+        return Some("it names no host".to_owned());
+    }
+    if let Some(letter) = host.chars().find(|letter| NOT_IN_HOSTS.contains(*letter)) {
+        return Some(format!("its host {host:?} holds {letter:?}, which no name has"));
+    }
+    if !port.is_empty() && port.parse::<u16>().is_err() {
+        return Some(format!("its port {port:?} is no number from 0 to 65535"));
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +127,9 @@ mod tests {
             "file:///tmp/a.html",
             "chrome://version",
             " HTTP://HOST/ ",
+            "http://user:secret@host:8080/a b?c d#e f",
+            "http://[::1]:8080/",
+            "https://bücher.example/",
         ] {
             assert!(check_url(url).is_ok(), "{url}");
         }
@@ -107,8 +137,21 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused_by_name() {
-        for url in ["", "  ", "example.org", "localhost:8080/x", "http://", "http:", "/tmp", "1:2"]
-        {
+        for url in [
+            "",
+            "  ",
+            "example.org",
+            "localhost:8080/x",
+            "http://",
+            "http:",
+            "http://:80/",
+            "http://exa mple/",
+            "https://<host>/",
+            "http://host:99999/",
+            "http://host:port/",
+            "/tmp",
+            "1:2",
+        ] {
             assert!(matches!(check_url(url), Err(Error::InvalidUrl { .. })), "{url}");
         }
     }

@@ -1,8 +1,9 @@
 //! The program: how it starts, dies, and starts again.
 
+use std::path::Path;
 use std::time::Duration;
 
-use atoll_browser::{Browser, Error, PolicyChange, Restart, RestartMode, Until};
+use atoll_browser::{Browser, Error, Policies, PolicyChange, Restart, RestartMode, Until};
 use serde_json::json;
 
 use crate::support::{Bench, LONG, eventually};
@@ -190,6 +191,29 @@ async fn policies_are_written_where_the_browser_looks_for_them() {
     let restart = Restart { mode: RestartMode::Soft, policies: change, locale: None };
     bench.browser.restart(&restart).await.unwrap();
     assert!(read().contains("blocked.invalid") && !read().contains("AllowFileSelectionDialogs"));
+    bench.browser.stop().await;
+    assert!(!managed.join("atoll.json").exists(), "it binds other browsers of this machine");
+}
+
+#[tokio::test]
+async fn policies_that_cannot_be_written_change_nothing() {
+    let bench = Bench::with(|options| {
+        options.policy_directory = Some(Path::new("/dev/null/managed").to_owned());
+    })
+    .await;
+    let tab = bench.tab().await;
+    let change = PolicyChange {
+        url_blocklist: Some(Some(vec!["blocked.invalid".to_owned()])),
+        ..PolicyChange::default()
+    };
+    for mode in [RestartMode::Soft, RestartMode::Hard] {
+        let restart = Restart { mode, policies: change.clone(), locale: Some("de".to_owned()) };
+        let refused = bench.browser.restart(&restart).await.unwrap_err();
+        assert!(matches!(refused, Error::Policies { .. }), "{refused}");
+        assert_eq!(bench.browser.options().policies, Policies::default());
+        assert_eq!(bench.browser.options().locale, None);
+    }
+    assert_eq!(tab.evaluate("1 + 1", LONG).await.unwrap(), 2);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Pictures, paper and films of a page.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use atoll_browser::{Error, Format, Pdf, RecordingSettings, Rect, Shot};
@@ -60,9 +62,12 @@ async fn a_page_is_printed() {
 
 #[tokio::test]
 async fn a_page_is_recorded_paused_and_resumed() {
-    let bench = Bench::new().await;
-    let body = "<p>0</p><script>let n = 0; setInterval(() => document.querySelector('p').textContent = ++n, 20)</script>";
-    let tab = bench.show(body).await;
+    // Where no film can be made, the pictures themselves are kept.
+    let bench = Bench::with(|options| {
+        options.environment.insert("PATH".to_owned(), "/nowhere".to_owned());
+    })
+    .await;
+    let tab = bench.show(COUNTING).await;
     let path = bench.directory.path().join("film.mp4");
     let settings = RecordingSettings { path: path.clone(), fps: 30.0, quality: 60 };
     let idle = tab.record_stop().await;
@@ -91,4 +96,39 @@ async fn a_page_is_recorded_paused_and_resumed() {
         .collect();
     assert!(tables.is_sorted(), "{tables:?}");
     assert!(!tab.record_status().recording);
+    assert_eq!(played(&path), ("mjpeg".to_owned(), recording.frames));
+}
+
+#[tokio::test]
+async fn a_recording_is_a_film_that_every_player_shows() {
+    let bench = Bench::new().await;
+    let tab = bench.show(COUNTING).await;
+    let path = bench.directory.path().join("film.mp4");
+    let settings = RecordingSettings { path: path.clone(), fps: 30.0, quality: 60 };
+    tab.record_start(&settings).await.unwrap();
+    crate::support::eventually("five pictures", async || tab.record_status().frames >= 5).await;
+    let recording = tab.record_stop().await.unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), recording.bytes);
+    let (codec, frames) = played(&path);
+    assert_eq!(codec, "h264");
+    // The last is shown again at the end; one that would have had to wait is left out.
+    assert!((1..=recording.frames + 1).contains(&frames), "{frames} of {recording:?}");
+    assert!(!path.with_extension("film.mp4").exists(), "nothing is left behind");
+}
+
+const COUNTING: &str = "<p>0</p><script>let n = 0; setInterval(() => document.querySelector('p').textContent = ++n, 20)</script>";
+
+/// How a film is encoded, and how many pictures of it could be decoded.
+fn played(path: &Path) -> (String, u64) {
+    let probe = Command::new("ffprobe")
+        .args(["-v", "error", "-count_frames", "-select_streams", "v:0", "-of", "csv=p=0"])
+        .args(["-show_entries", "stream=codec_name,nb_read_frames"])
+        .arg(path)
+        .output()
+        .expect("ffprobe runs");
+    let said = String::from_utf8_lossy(&probe.stderr).into_owned();
+    assert!(probe.status.success() && said.is_empty(), "{said}");
+    let answer = String::from_utf8_lossy(&probe.stdout).trim().to_owned();
+    let (codec, frames) = answer.split_once(',').expect("two fields");
+    (codec.to_owned(), frames.parse().expect("a number"))
 }

@@ -75,11 +75,25 @@ async fn a_selector_that_cannot_be_used_is_explained() {
         assert!(matches!(error, ElementError::Selector { .. }), "{selector}: {error}");
         assert!(error.to_string().contains(word), "{selector}: {error}");
     }
-    let many = refused(&tab, "button").await;
-    assert!(matches!(many, ElementError::Ambiguous { count: 2, .. }), "{many}");
-    assert!(many.to_string().contains("nth=0"));
     let none = refused(&tab, "#nowhere").await;
     assert!(matches!(none, ElementError::NotFound { .. }), "{none}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_elements_the_first_that_is_seen_is_taken_and_that_is_told() {
+    let bench = Bench::new().await;
+    let buttons =
+        "<button hidden>no</button><button onclick='hit = 1'>a</button><button>b</button>";
+    let tab = bench.show(buttons).await;
+    click(&tab, "button").await;
+    assert_eq!(value(&tab, "hit").await, 1);
+    let hints = tab.take_hints();
+    let [hint] = hints.as_slice() else { panic!("{hints:?}") };
+    for word in ["\"button\" matches 2", "<button>a", "nth=1"] {
+        assert!(hint.contains(word), "{hint}");
+    }
+    click(&tab, "button >> visible=true >> nth=1").await;
+    assert!(tab.take_hints().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -71,6 +71,7 @@ pub(crate) fn options(directory: &Path) -> Options {
     Options {
         executable: None,
         display: None,
+        stage: None,
         window: (1280, 800),
         user_data: directory.join("profile"),
         downloads: directory.join("Downloads"),

@@ -43,12 +43,21 @@ const FILE: &[Alias] = &[
     alias("pattern", "regex"),
 ];
 
+/// As published examples and agents have them.
+const BROWSER: &[Alias] = &[
+    alias("script", "expression"),
+    alias("value", "text"),
+    alias("text", "keyword"),
+    alias("pattern", "url_pattern"),
+];
+
 /// The other names an operation's fields go by. A name counts only where the field exists and was not sent itself.
 pub(crate) fn aliases(operation: &str) -> &'static [Alias] {
     match operation.split('_').next() {
         Some("shell") => SHELL,
         Some("bash") => BASH,
         Some("file") => FILE,
+        Some("browser") => BROWSER,
         _ => &[],
     }
 }
@@ -70,7 +79,7 @@ fn is_bare(operation: &str) -> bool {
 
 /// Operations whose result lies in `data` and beside it: published examples read it in both places.
 fn echoes(operation: &str) -> bool {
-    operation.starts_with("file_watch_")
+    operation.starts_with("file_watch_") || operation == "desktop_action"
 }
 
 /// What goes with a file system's refusal so that clients which know only the successful result can read it: an

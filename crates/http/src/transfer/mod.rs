@@ -13,6 +13,7 @@ mod form;
 mod upload;
 
 pub(crate) mod sendfile;
+pub(crate) mod siphon;
 pub(crate) mod wire;
 
 pub(crate) use download::respond;

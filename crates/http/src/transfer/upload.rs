@@ -4,14 +4,16 @@
 //! much, too slow, cut short) is the face's to tell: the service only sees that the bytes end with an error and undoes
 //! what it did, and its own account of that is not the answer. Nothing is read before the service asks for it, so that
 //! a client which waits for permission to send learns of a refusal first. The file's bytes end well only when all that
-//! follows them in the form has been read and is sound.
+//! follows them in the form has been read and is sound. A large bare body is left to the kernel where the service
+//! wants it in a file.
 
+use std::fs::File;
 use std::future::ready;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
-use atoll_operation::{Bound, ByteStream, Context, Error, Incoming, Kind};
+use atoll_operation::{Bound, ByteStream, Context, Direct, Error, Incoming, Kind};
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
@@ -25,6 +27,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use super::boundary::Boundary;
 use super::disposition::{parameter, parameters};
 use super::form::{FORM_BYTES, Form, Part, broken};
+use super::siphon::Tap;
 use crate::arrival::Arrival;
 use crate::dialect::Failure;
 use crate::dialect::aio::Alias;
@@ -41,7 +44,8 @@ pub(crate) async fn receive(
     aliases: &[Alias],
     limit: BodyLimit,
 ) -> Result<Result<Value, Error>, Failure> {
-    let arrival = Arrival::new(&parts.headers, body);
+    let tap = parts.extensions.get::<Tap>().cloned();
+    let arrival = Arrival::new(&parts.headers, body).tapped(tap);
     let (mut sent, readable) = match boundary(&parts.headers) {
         Ok(Some(boundary)) => (Sent::Form(Form::new(arrival, boundary, limit.bytes)), Ok(())),
         Ok(None) => (Sent::Bare(arrival), Ok(())),
@@ -70,7 +74,7 @@ async fn hand_over(
     if sent.announced() > sent.most(limit) {
         return Err(limit.exceeded("the file"));
     }
-    let Some(File { filename }) = sent.find_file(&parts.headers, &mut fields).await? else {
+    let Some(Found { filename }) = sent.find_file(&parts.headers, &mut fields).await? else {
         let input = fields.into_input();
         let all = ready(Ok(input.clone())).boxed();
         return Ok(bound.receive(cx.clone(), input, all, None).await);
@@ -87,11 +91,15 @@ async fn hand_over(
         let broken = |_| Error::new(Kind::InvalidArgument, "request.body", "the body broke off");
         completed.await.map_err(broken)
     };
-    let file = Some(Incoming { filename, bytes });
+    let (ask, asked) = oneshot::channel();
+    let direct = sent.can_be_siphoned().then(|| direct(ask));
+    let file = Some(Incoming { filename, bytes, direct });
     let mut handling = pin!(bound.receive(cx.clone(), early, all.boxed(), file));
     let reading = async {
-        wanted.notified().await;
-        sent.feed(fields, &chunks, complete, limit).await
+        tokio::select! {
+            () = wanted.notified() => sent.feed(fields, &chunks, complete, limit).await,
+            Ok(whole) = asked => sent.siphon(fields, whole, complete).await,
+        }
     };
     tokio::select! {
         biased;
@@ -102,6 +110,27 @@ async fn hand_over(
             read.map(|()| handled)
         }
     }
+}
+
+/// A file that is to get the whole body, and who waits for that.
+struct Whole {
+    into: File,
+    told: oneshot::Sender<io::Result<u64>>,
+}
+
+/// The bytes as the kernel moves them.
+fn direct(ask: oneshot::Sender<Whole>) -> Direct {
+    Box::new(|into| {
+        let (told, tells) = oneshot::channel();
+        let asked = ask.send(Whole { into, told });
+        // Neither can be without the end of the reading, which tells why.
+        let broken = || io::Error::other("the body broke off");
+        async move {
+            asked.map_err(|_| broken())?;
+            tells.await.map_err(|_| broken())?
+        }
+        .boxed()
+    })
 }
 
 /// The bytes as the service reads them.
@@ -117,7 +146,7 @@ fn bytes(mut received: mpsc::Receiver<Chunk>, wanted: Arc<Notify>) -> ByteStream
 }
 
 /// The file of an upload was found; its bytes follow.
-struct File {
+struct Found {
     filename: Option<String>,
 }
 
@@ -155,22 +184,43 @@ impl Sent {
         &mut self,
         headers: &HeaderMap,
         fields: &mut Fields<'_>,
-    ) -> Result<Option<File>, Failure> {
+    ) -> Result<Option<Found>, Failure> {
         match self {
             Self::Bare(arrival) => {
                 let sent = !arrival.is_empty() || is_a_file_although_empty(headers);
-                Ok(sent.then_some(File { filename: None }))
+                Ok(sent.then_some(Found { filename: None }))
             }
             Self::Form(form) => {
                 while let Some(part) = form.next_part().await? {
                     if is_file(&part) {
-                        return Ok(Some(File { filename: part.filename }));
+                        return Ok(Some(Found { filename: part.filename }));
                     }
                     add_field(form, &part, fields).await?;
                 }
                 Ok(None)
             }
         }
+    }
+
+    fn can_be_siphoned(&self) -> bool {
+        match self {
+            Self::Bare(arrival) => arrival.can_be_siphoned(),
+            Self::Form(_) => false,
+        }
+    }
+
+    /// Leaves the file to the kernel; nothing follows it.
+    async fn siphon(
+        &mut self,
+        fields: Fields<'_>,
+        Whole { into, told }: Whole,
+        complete: oneshot::Sender<Value>,
+    ) -> Result<(), Failure> {
+        let Self::Bare(arrival) = self else { return Ok(()) };
+        let outcome = arrival.siphon(into).await?;
+        // The service may have gone.
+        drop((complete.send(fields.into_input()), told.send(outcome)));
+        Ok(())
     }
 
     /// Reads the file and all that follows it.

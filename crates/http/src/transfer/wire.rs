@@ -3,7 +3,7 @@
 //! HTTP's machinery hands over bytes in order; where a body consists of stand-ins for a file, the kernel sends the file
 //! in their place. Which file is said in a queue beside the bytes, filled in the same order, so that each stand-in meets
 //! its file; one that met none would break the connection, never be sent. A peer that takes nothing for a long time is
-//! given up.
+//! given up. What comes in can be drawn off, past HTTP's machinery.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,6 +24,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::sendfile::{is_stand_in, read, shortened};
+use super::siphon::Tap;
 
 /// How long a peer may take nothing of what is sent to it.
 const SEND_PATIENCE: Duration = Duration::from_mins(10);
@@ -60,14 +62,35 @@ impl Outgoing {
 }
 
 /// A socket the kernel can send files to.
-pub(crate) trait Socket: AsyncRead + AsyncWrite + AsFd + Unpin + Send + 'static {
+pub(crate) trait Socket:
+    AsyncRead + AsyncWrite + AsFd + Unpin + Send + Sync + 'static
+{
+    /// Waits until something can be read, or nothing ever will.
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Waits until something can be written.
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Writes without waiting; notes when nothing could be written.
     fn attempt(&self, write: impl FnOnce() -> io::Result<usize>) -> io::Result<usize>;
 }
 
+/// Looks whether there is a byte, and leaves it there.
+fn peek(socket: &impl AsFd) -> io::Result<()> {
+    rustix::net::recv(socket, &mut [0; 1], RecvFlags::PEEK)?;
+    Ok(())
+}
+
 impl Socket for TcpStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.poll_read_ready(cx))?;
+            // A new socket counts as ready until somebody has looked.
+            match self.try_io(Interest::READABLE, || peek(self)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                looked => return Poll::Ready(looked),
+            }
+        }
+    }
+
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_write_ready(cx)
     }
@@ -78,6 +101,17 @@ impl Socket for TcpStream {
 }
 
 impl Socket for UnixStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.poll_read_ready(cx))?;
+            // A new socket counts as ready until somebody has looked.
+            match self.try_io(Interest::READABLE, || peek(self)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                looked => return Poll::Ready(looked),
+            }
+        }
+    }
+
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_write_ready(cx)
     }
@@ -92,6 +126,7 @@ impl Socket for UnixStream {
 pub(crate) struct Wire<S> {
     socket: S,
     outgoing: Outgoing,
+    tap: Tap,
     copy: Copy,
     patience: Patience,
     /// Held as long as the connection is open, also after it has changed over to a WebSocket.
@@ -101,7 +136,12 @@ pub(crate) struct Wire<S> {
 impl<S: Socket> Wire<S> {
     pub(crate) fn new(socket: S, outgoing: Outgoing) -> Self {
         let (copy, patience) = (Copy::default(), Patience::default());
-        Self { socket, outgoing, copy, patience, _place: None }
+        Self { socket, outgoing, tap: Tap::default(), copy, patience, _place: None }
+    }
+
+    /// The same, whose incoming bytes can be drawn off.
+    pub(crate) fn tapped(self, tap: Tap) -> Self {
+        Self { tap, ..self }
     }
 
     /// The same, taking this place among connections.
@@ -219,6 +259,10 @@ impl<S: Socket> AsyncRead for Wire<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.tap.diverts(&self.socket) {
+            // For good: nobody need be woken.
+            return Poll::Pending;
+        }
         Pin::new(&mut self.socket).poll_read(cx, buffer)
     }
 }

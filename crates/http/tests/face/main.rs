@@ -12,6 +12,7 @@ mod auth;
 mod client;
 mod downloads;
 mod fake;
+mod fuzz;
 mod guard;
 mod hostile;
 mod log;

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
-use crate::support::{Answer, KEY, Options, READER, Server, locked, start_with};
+use crate::support::{Answer, DEADLINE, KEY, Options, READER, Server, locked, start_with};
 
 /// A server that answers with the request it got.
 async fn mirror() -> SocketAddr {
@@ -204,5 +205,35 @@ async fn the_server_behind_a_window_sees_no_credential() {
     assert!(seen.contains("x-kept: yes"), "{seen}");
     for hidden in [KEY, ticket.as_str(), secret, "authorization", "api-key", "atoll_page"] {
         assert!(!seen.contains(&hidden.to_ascii_lowercase()), "{hidden} in {seen}");
+    }
+}
+
+#[tokio::test]
+async fn no_second_request_is_smuggled_to_the_server_behind_a_window() {
+    let server = server().await;
+    let hidden = "GET /pane/smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+    let empty = format!("0\r\n\r\n{hidden}");
+    let key = format!("X-API-Key: {KEY}\r\n");
+    for (what, headers, body) in [
+        ("CL.TE", format!("Content-Length: {}\r\nTransfer-Encoding: chunked\r\n", empty.len()), &*empty),
+        ("TE.CL", format!("Transfer-Encoding: chunked\r\nContent-Length: {}\r\n", empty.len()), &*empty),
+        ("an odd TE", "Transfer-Encoding: xchunked\r\n".to_owned(), &*empty),
+        ("two lengths", "Content-Length: 0\r\nContent-Length: 46\r\n".to_owned(), hidden),
+        ("a hidden length", "Connection: Content-Length\r\nContent-Length: 46\r\n".to_owned(), hidden),
+        ("a length named by Connection", "Connection: close, content-length\r\nContent-Length: 46\r\n".to_owned(), hidden),
+        ("an upgrade", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n".to_owned(), hidden),
+        ("a header with a line in it", "X-A: b\rGET /pane/smuggled HTTP/1.1\r\nContent-Length: 0\r\n".to_owned(), hidden),
+    ] {
+        // The hidden one has no credential: on this connection it is a stranger's, behind the window it would be ours.
+        let request = format!("POST /pane/x HTTP/1.1\r\nHost: localhost\r\n{key}{headers}\r\n{body}");
+        let mut stream = server.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.shutdown().await.ok();
+        let mut bytes = Vec::new();
+        timeout(DEADLINE, stream.read_to_end(&mut bytes)).await.expect("it ends").ok();
+        let said = String::from_utf8_lossy(&bytes);
+        // The mirror shows the head of each request it was given: the hidden one is none of them.
+        assert!(!said.contains("\r\n\r\nGET /pane/smuggled"), "{what}: {said}");
+        assert!(said.matches("HTTP/1.1 200 OK").count() <= 1, "{what}: {said}");
     }
 }

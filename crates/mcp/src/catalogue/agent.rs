@@ -1,15 +1,14 @@
-//! The tools of deep-agent's sandbox, which are those of coding agents: Bash, Glob, Grep, Read, Write, Edit, WebFetch,
-//! WebSearch. Both spellings of their arguments are understood.
+//! The tools of deep-agent's sandbox, which are those of coding agents: Bash, Glob, Grep, Read, Write, Edit. Both
+//! spellings of their arguments are understood.
 
 use atoll_api::bash::BashCommandResult;
 use atoll_api::file::EditFileResult;
-use atoll_operation::{Error, Kind, Mcp as Mark};
+use atoll_operation::{Error, Mcp as Mark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::pages;
 use super::text::{command, numbered, text};
 use super::tool::{Sets, Tool};
 use crate::calls::{Calls, Operations, fields};
@@ -66,12 +65,6 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
             ("new_str", "new_string"),
         ]));
     }
-    if has("browser_navigate") && has("browser_get_markdown") {
-        tools.push(Tool::new(("WebFetch", SERVER), AGENT, Mark::ReadOnly, web_fetch));
-    }
-    if has("browser_navigate") && has("browser_evaluate") {
-        tools.push(Tool::new(("WebSearch", SERVER), AGENT, Mark::ReadOnly, web_search));
-    }
     tools
 }
 
@@ -105,13 +98,16 @@ async fn bash(calls: Calls, arguments: Bash) -> Result<Reply, Error> {
         ("hard_timeout", if run_in_background { Value::Null } else { json!(seconds) }),
         ("max_output_length", json!(BASH_OUTPUT)),
     ]);
-    let result = calls.ask("bash_exec", input).await?;
     if run_in_background {
+        let result = calls.ask("bash_exec", input).await?;
         let said = format!(
             "It runs in session {session}. Read what it prints with bash_output, end it with bash_kill."
         );
         return Ok(Reply::text(said).with(result));
     }
+    // With its session a command ends that it left in the background.
+    let close = ("bash_close_session", json!({"session_id": session}));
+    let result = calls.ask_alone("bash_exec", input, close).await?;
     let mut said = command(&result);
     if text(&result, "status") == "timed_out" {
         let hint = format!(
@@ -120,10 +116,7 @@ async fn bash(calls: Calls, arguments: Bash) -> Result<Reply, Error> {
         said.push_str(&hint);
     }
     let failed = result.get("exit_code").and_then(Value::as_i64) != Some(0);
-    let reply = Reply::text(said).with(result).failed_if(failed);
-    // Nothing of it is needed any more; a command in the background of it dies.
-    drop(calls.ask("bash_close_session", json!({"session_id": session})).await);
-    Ok(reply)
+    Ok(Reply::text(said).with(result).failed_if(failed))
 }
 
 /// Find files by a glob pattern, newest first. Example: {"pattern": "src/**/*.ts"}
@@ -393,94 +386,9 @@ async fn edit(calls: Calls, arguments: Edit) -> Result<Reply, Error> {
     Ok(Reply::text(said).with(result))
 }
 
-/// Open a web page and return its main content as Markdown. Example: {"url": "https://example.org", "prompt": "its purpose"}
-#[derive(Debug, Deserialize, JsonSchema)]
-struct WebFetch {
-    /// The address.
-    url: String,
-    /// What to look for in it; the answer is the page, the reading is yours.
-    #[serde(default)]
-    prompt: Option<String>,
-}
-
-async fn web_fetch(calls: Calls, arguments: WebFetch) -> Result<Reply, Error> {
-    let page = pages::fetch(&calls, &arguments.url).await?;
-    let said = match arguments.prompt.filter(|prompt| !prompt.trim().is_empty()) {
-        Some(prompt) => format!("{page}\n\n---\nAsked for: {prompt}"),
-        None => page,
-    };
-    Ok(Reply::text(said))
-}
-
-/// Search the web and list results. Example: {"query": "rust regex crate", "num": 5}
-#[derive(Debug, Deserialize, JsonSchema)]
-struct WebSearch {
-    /// What to search for.
-    query: String,
-    /// Only results from these domains: a list, or text with commas.
-    #[serde(default)]
-    allowed_domains: Option<Value>,
-    /// No results from these domains: a list, or text with commas.
-    #[serde(default)]
-    blocked_domains: Option<Value>,
-    /// Results to return; 10 when omitted.
-    #[serde(default)]
-    num: Option<u64>,
-    /// Language of results: `lang_de`.
-    #[serde(default)]
-    lr: Option<String>,
-}
-
-async fn web_search(calls: Calls, arguments: WebSearch) -> Result<Reply, Error> {
-    if arguments.query.trim().chars().count() < 2 {
-        return Err(Error::field("query", "minLength", "must have at least 2 characters"));
-    }
-    let search = pages::Search {
-        query: arguments.query,
-        allowed: domains(arguments.allowed_domains.as_ref()),
-        blocked: domains(arguments.blocked_domains.as_ref()),
-        most: usize::try_from(arguments.num.unwrap_or(10).clamp(1, 50)).unwrap_or(10),
-        language: arguments.lr,
-    };
-    let results = pages::search(&calls, &search).await?;
-    if results.is_empty() {
-        return Err(Error::new(
-            Kind::NotFound,
-            "web.no_results",
-            "nothing was found; use other words or fewer domains",
-        ));
-    }
-    let list: Vec<_> = results
-        .iter()
-        .map(|result| {
-            let of = |name| text(result, name);
-            format!("- {}\n  {}\n  {}", of("title"), of("url"), of("snippet"))
-        })
-        .collect();
-    Ok(Reply::text(list.join("\n")).with(Value::Array(results)))
-}
-
-/// Domains given as a list or as text with commas.
-fn domains(given: Option<&Value>) -> Vec<String> {
-    let names: Vec<&str> = match given {
-        Some(Value::String(text)) => text.split(',').collect(),
-        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let names = names.into_iter().map(|name| name.trim().to_ascii_lowercase());
-    names.filter(|name| !name.is_empty()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn domains_come_as_a_list_or_as_text() {
-        assert_eq!(domains(Some(&json!("a.org, B.org,"))), ["a.org", "b.org"]);
-        assert_eq!(domains(Some(&json!(["a.org"]))), ["a.org"]);
-        assert!(domains(None).is_empty());
-    }
 
     #[test]
     fn matches_are_told_as_grep_does() {

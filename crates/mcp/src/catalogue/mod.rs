@@ -7,12 +7,15 @@ mod agent;
 mod aliases;
 mod browser;
 mod native;
-mod pages;
 mod sandbox;
 mod schema;
 mod selection;
 mod text;
 mod tool;
+mod web;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +45,8 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    pub(crate) fn new(operations: Vec<Arc<Bound>>) -> Self {
+    /// The tools that follow from these operations. `search` is where WebSearch asks.
+    pub(crate) fn new(operations: Vec<Arc<Bound>>, search: Option<&str>) -> Self {
         let native = native::tools(&operations);
         let operations = Arc::new(Operations::new(operations));
         let mut catalogue = Self { operations, ..Self::default() };
@@ -51,6 +55,7 @@ impl Catalogue {
         catalogue.add(sandbox::tools(&ops));
         catalogue.add(browser::tools(&ops));
         catalogue.add(agent::tools(&ops));
+        catalogue.add(web::tools(&ops, search));
         catalogue.add(native);
         for (name, meant) in aliases::ALIASES {
             let alias = catalogue.get(meant).map(|tool| tool.alias(name));

@@ -7,7 +7,8 @@
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
     CreateMessageRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, SamplingMessage, ServerRequest,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, SamplingMessage,
+    ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -27,7 +28,13 @@ fn failed(text: String) -> Outcome {
     Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into())
 }
 
+/// Logs, as far as the client wants to hear of it: where there are no sessions, each call says so itself.
 pub(super) async fn log(context: &RequestContext<RoleServer>) {
+    let sessionless =
+        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    if sessionless && context.meta.log_level().is_none() {
+        return;
+    }
     let lines = ["Tool execution started", "Tool processing data", "Tool execution completed"];
     for (position, line) in lines.into_iter().enumerate() {
         if position > 0 {

@@ -13,7 +13,7 @@ use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, JsonObject,
-    ProgressNotificationParam, ResultType, ServerResult, Tool,
+    ProgressNotificationParam, RequestId, ResultType, ServerResult, Tool,
 };
 use rmcp::service::{
     NotificationContext, Peer, PeerRequestOptions, RunningService, ServiceError, serve_client,
@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::HubSettings;
 use super::child::ChildTransport;
 use super::config::{Reach, ServerConfig};
+use super::hearing::Hearing;
 use crate::calls::Progress;
 use crate::notices::Notices;
 
@@ -35,6 +36,8 @@ const START: Duration = Duration::from_mins(1);
 const LIST: Duration = Duration::from_secs(20);
 /// How long a tool may take without a sign of progress, unless its server's settings say otherwise.
 const CALL: Duration = Duration::from_mins(5);
+/// How long it may take to tell a server that a call is called off.
+const RECALL: Duration = Duration::from_secs(10);
 /// How long a server that does not start is left alone, at first and at most.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -151,13 +154,14 @@ impl Member {
 
     async fn start(self: &Arc<Self>) -> Result<Connection, String> {
         let (progress, _) = broadcast::channel(NOTICES);
-        let follower = Follower { member: Arc::downgrade(self), progress: progress.clone() };
+        let follower = Follower(Arc::downgrade(self));
         let service = match &self.config.reach {
             Reach::Command { program, arguments, environment, directory } => {
                 let piped =
                     self.launch(program, arguments, environment, directory.as_deref()).await?;
                 let piped = Arc::new(piped);
-                let greeted = serve_client(follower, ChildTransport::new(Arc::clone(&piped))).await;
+                let way = ChildTransport::new(Arc::clone(&piped));
+                let greeted = serve_client(follower, Hearing::new(way, progress.clone())).await;
                 greeted.map_err(|error| epitaph(&error.to_string(), &piped))?
             }
             Reach::Url { url, headers } => {
@@ -171,8 +175,9 @@ impl Member {
                 }
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                 config.custom_headers = custom;
-                let transport = StreamableHttpClientTransport::from_config(config);
-                serve_client(follower, transport).await.map_err(|error| error.to_string())?
+                let way = StreamableHttpClientTransport::from_config(config);
+                let greeted = serve_client(follower, Hearing::new(way, progress.clone())).await;
+                greeted.map_err(|error| error.to_string())?
             }
         };
         let peer = service.peer().clone();
@@ -223,13 +228,12 @@ impl Member {
         }
     }
 
-    /// Calls a tool, passing on progress, and cancellation when `cancel` is cancelled.
+    /// Calls a tool, passing on progress. A call that is dropped before its answer is called off at the server too.
     pub(crate) async fn call(
         self: &Arc<Self>,
         tool: &str,
         arguments: JsonObject,
         progress: Option<&Progress>,
-        cancel: &CancellationToken,
     ) -> Result<CallToolResult, Error> {
         let connection = self.connect().await?;
         let mut notices = connection.progress.subscribe();
@@ -239,25 +243,22 @@ impl Member {
         let options = PeerRequestOptions::with_timeout(patience).reset_timeout_on_progress();
         let handle = connection.peer.send_cancellable_request(request, options).await;
         let handle = handle.map_err(|error| self.failed(tool, &error))?;
-        let (peer, id, token) =
-            (handle.peer.clone(), handle.id.clone(), handle.progress_token.clone());
+        let token = handle.progress_token.clone();
+        let mut recall = Recall(Some((handle.peer.clone(), handle.id.clone())));
         let mut answer = std::pin::pin!(handle.await_response());
         loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => {
-                    let why = Some("the caller cancelled".to_owned());
-                    let notice = CancelledNotificationParam::new(Some(id), why);
-                    // A server that has gone meanwhile has nothing left to cancel.
-                    drop(peer.notify_cancelled(notice).await);
-                    return Err(Error::new(Kind::Cancelled, "mcp.cancelled", "the call was cancelled"));
-                }
-                Ok(notice) = notices.recv() => {
-                    if let Some(progress) = progress.filter(|_| notice.progress_token == token) {
+                // Before the answer, since that came after it. Those a slow client has missed are missed.
+                notice = notices.recv() => {
+                    if let (Some(progress), Ok(notice)) = (progress, notice)
+                        && notice.progress_token == token
+                    {
                         progress.tell(notice.message, Some((notice.progress, notice.total))).await;
                     }
                 }
                 answer = &mut answer => {
+                    recall.0 = None;
                     return match answer.map_err(|error| self.failed(tool, &error))? {
                         ServerResult::CallToolResult(mut result) => {
                             // Clients of the newest revision expect to be told that it is whole.
@@ -299,11 +300,25 @@ impl Member {
     }
 }
 
-/// What we are to another server, and what we do with what it says unasked.
-pub(super) struct Follower {
-    member: std::sync::Weak<Member>,
-    progress: broadcast::Sender<ProgressNotificationParam>,
+/// Tells a server that nobody waits for one of its answers any more, when it is dropped with the call's id in it.
+struct Recall(Option<(Peer<RoleClient>, RequestId)>);
+
+impl Drop for Recall {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if let Some((peer, id)) = self.0.take() {
+            runtime.spawn(async move {
+                let why = Some("the caller has left".to_owned());
+                let notice = CancelledNotificationParam::new(Some(id), why);
+                // A server that has gone meanwhile has nothing left to call off.
+                drop(tokio::time::timeout(RECALL, peer.notify_cancelled(notice)).await);
+            });
+        }
+    }
 }
+
+/// What we are to another server, and what we do with what it says unasked.
+pub(super) struct Follower(std::sync::Weak<Member>);
 
 impl rmcp::ClientHandler for Follower {
     fn get_info(&self) -> ClientConfig {
@@ -311,18 +326,9 @@ impl rmcp::ClientHandler for Follower {
         ClientConfig::new(ClientCapabilities::default(), us)
     }
 
-    async fn on_progress(
-        &self,
-        notice: ProgressNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        // Nobody may be waiting for it.
-        let _heard = self.progress.send(notice);
-    }
-
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         // Asked from another task: the answer would otherwise wait for this notice to be dealt with.
-        if let Some(member) = self.member.upgrade() {
+        if let Some(member) = self.0.upgrade() {
             tokio::spawn(member.refresh());
         }
     }

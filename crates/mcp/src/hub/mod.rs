@@ -3,6 +3,7 @@
 
 mod child;
 mod config;
+mod hearing;
 mod member;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atoll_api::bash::{BashCommandResult, ExecBash};
-use atoll_operation::{Context, Error, Handle};
+use atoll_operation::{Context, Error, Handle, Kind};
 use atoll_process::{Command, Log, Piped};
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use super::command::BashCommand;
 use super::service::Bashes;
 use super::session::Session;
 use crate::programs::{check_environment, spawn_failure};
-use crate::session::{Entry, Excerpt, excerpt, seconds};
+use crate::session::{Entry, Excerpt, excerpt, loss, seconds};
 
 /// Longest command handed over as an argument; the kernel refuses one of 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 << 10;
@@ -86,7 +86,14 @@ impl Bashes {
         let path = self.programs.foundation().runtime_dir.join(format!("{id}.sh"));
         match std::fs::write(&path, source) {
             Ok(()) => Ok(Some(path)),
-            Err(error) => Err(Error::internal("the command could not be put into a file", error)),
+            Err(error) => {
+                // Half a command must not stay.
+                let _gone = std::fs::remove_file(&path);
+                let message = format!(
+                    "the command is too long for anything but a file, and none could be written: {error}"
+                );
+                Err(Error::new(Kind::Unavailable, "bash.runtime_dir", message).with_source(error))
+            }
         }
     }
 
@@ -105,7 +112,9 @@ impl Bashes {
             (excerpt(log, 0..end, max, bytes.unwrap_or(usize::MAX), lossy), end)
         };
         let ((out, offset), (err, stderr_offset)) = (read(stdout), read(stderr));
-        if out.cut || err.cut {
+        if out.lost + err.lost > 0 {
+            cx.hint(loss(out.lost + err.lost));
+        } else if out.cut || err.cut {
             cx.hint("the output was cut in the middle; read all of it from the files named, or by offset with /v1/bash/output");
         }
         if let Some(hint) = command.hint() {

@@ -31,6 +31,7 @@ pub(super) fn failure(error: Fault) -> Error {
         Fault::State(error) => state(&error),
         Fault::Protocol(error) => protocol(&error),
         Fault::NotReady { .. } | Fault::Write { .. } => (Kind::Unavailable, "browser.start_failed"),
+        Fault::Policies { .. } => (Kind::FailedPrecondition, "browser.policies_unwritable"),
         Fault::BrowserGone { .. } => (Kind::Unavailable, "browser.gone"),
         Fault::TooManyContexts { .. } => (Kind::ResourceExhausted, "browser.contexts_exhausted"),
         Fault::TooManyTabs { .. } => (Kind::ResourceExhausted, "browser.tabs_exhausted"),
@@ -67,7 +68,6 @@ fn element(error: ElementError) -> Error {
         }
         ElementError::Selector { .. } => (Kind::InvalidInput, "browser.invalid_selector"),
         ElementError::NotFound { .. } => (Kind::NotFound, "browser.element_not_found"),
-        ElementError::Ambiguous { .. } => (Kind::Conflict, "browser.element_ambiguous"),
         ElementError::NotActionable { .. } => {
             (Kind::FailedPrecondition, "browser.element_not_actionable")
         }

@@ -18,7 +18,8 @@ impl Handle<GetBrowserInfo> for Browsers {
         let page = self.page(cx, input.context.as_deref()).await?;
         let seen = page.tab.viewport().await.ok();
         let options = browser.options();
-        let (width, height) = options.window;
+        let staged = options.stage.as_ref().filter(|_| options.display.is_some());
+        let (width, height) = staged.map_or(options.window, |stage| stage.size());
         let address = cx.link(&format!("/cdp{}", endpoint.path), &[]);
         Ok(BrowserInfo {
             user_agent: version.user_agent,
@@ -26,7 +27,7 @@ impl Handle<GetBrowserInfo> for Browsers {
                 .strip_prefix("http")
                 .map_or(address.clone(), |rest| format!("ws{rest}")),
             vnc_url: cx.link("/vnc/index.html", &[("autoconnect", "true")]),
-            cdp_ui_url: None,
+            cdp_ui_url: Some(cx.link("/browser-ui", &[])),
             viewport: BrowserViewport { width, height },
             page_viewport: seen.map(pixels),
             version: version.product,

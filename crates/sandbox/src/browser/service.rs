@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atoll_api::browser::PageState;
 use atoll_api::file::{ReadFile, ResolvePath, WriteFile};
-use atoll_browser::{Browser, Limits, Options, Policies, Tab};
+use atoll_browser::{Browser, Limits, Options, Policies, Stage, Tab};
 use atoll_operation::{Context, Error, Handle, Kind};
 
 use super::error::failure;
@@ -69,6 +69,8 @@ pub struct Browsers {
     pub(super) settings: BrowserSettings,
     pub(super) programs: Programs,
     pub(super) files: Arc<Files>,
+    /// What it shows itself on.
+    stage: Option<Arc<dyn Stage>>,
     engine: OnceLock<Engine>,
     /// The last snapshot of each kind, by tab.
     latest: Mutex<HashMap<(String, &'static str), String>>,
@@ -90,11 +92,17 @@ pub(super) struct Page<'a> {
 
 impl Browsers {
     /// Starts nothing yet, unless it shall be warm.
-    pub fn new(programs: &Programs, files: &Arc<Files>, settings: BrowserSettings) -> Arc<Self> {
+    pub fn new(
+        programs: &Programs,
+        files: &Arc<Files>,
+        stage: Option<Arc<dyn Stage>>,
+        settings: BrowserSettings,
+    ) -> Arc<Self> {
         let browsers = Arc::new(Self {
             settings,
             programs: programs.clone(),
             files: Arc::clone(files),
+            stage,
             engine: OnceLock::new(),
             latest: Mutex::default(),
             recordings: Mutex::default(),
@@ -124,7 +132,7 @@ impl Browsers {
     }
 
     /// The browser, whether it runs or not.
-    pub(super) fn browser(&self) -> Result<&Arc<Browser>, Error> {
+    pub(crate) fn browser(&self) -> Result<&Arc<Browser>, Error> {
         if self.settings.disabled {
             return Err(Error::new(
                 Kind::Unavailable,
@@ -144,6 +152,7 @@ impl Browsers {
         let options = Options {
             executable: settings.executable.clone(),
             display: settings.display.clone(),
+            stage: self.stage.clone().filter(|_| settings.display.is_none()),
             window: settings.window,
             user_data: profile.directory.clone(),
             downloads: foundation.home.join("Downloads"),

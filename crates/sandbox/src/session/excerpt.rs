@@ -19,6 +19,14 @@ pub(crate) struct Excerpt {
     pub(crate) lost: u64,
 }
 
+/// What a caller is told of output that is gone.
+pub(crate) fn loss(lost: u64) -> String {
+    format!(
+        "{lost} bytes at the beginning of the output were not kept: the disk has no room for them, or they are more than \
+         output_kept_bytes of /v1/limits"
+    )
+}
+
 /// Reads a part of a stream as text of at most `max_chars` characters and about `max_bytes` bytes.
 pub(crate) fn excerpt(
     log: &Log,

@@ -15,7 +15,7 @@ use atoll_operation::{Error, Kind};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use excerpt::{Excerpt, excerpt};
+pub(crate) use excerpt::{Excerpt, excerpt, loss};
 
 /// Ended sessions whose reason is remembered.
 const REMEMBERED: usize = 1024;

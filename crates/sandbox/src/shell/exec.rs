@@ -10,7 +10,7 @@ use atoll_process::{Job, JobState, Log, Outcome, Submission};
 use super::service::{Shells, terminal_failure};
 use super::session::{Session, exit_code, status};
 use crate::programs::{DirectoryFault, check_directory, check_environment, starvation};
-use crate::session::{Entry, seconds};
+use crate::session::{Entry, loss, seconds};
 
 /// Characters of output an answer carries, unless all are asked for.
 pub(super) const TRUNCATED: usize = 30_000;
@@ -102,7 +102,9 @@ impl Shells {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let output = entry.session.output(job, input.truncate.then_some(TRUNCATED), max_bytes);
         let (offset, end_offset) = entry.session.range(job);
-        if output.cut {
+        if output.lost > 0 {
+            cx.hint(loss(output.lost));
+        } else if output.cut {
             cx.hint(format!(
                 "the output was cut in the middle; read all of it with /v1/shell/view from offset {offset} on"
             ));

@@ -113,9 +113,10 @@ fn place(field: &FieldError, spec: Option<&Spec>) -> &'static str {
     let Some((spec, name)) = spec.zip(field.path.first()) else {
         return "body";
     };
+    let bodiless = matches!(spec.method, Method::Get | Method::Delete) && !spec.json_body;
     if spec.path.contains(&format!("{{{name}}}")) {
         "path"
-    } else if matches!(spec.method, Method::Get | Method::Delete) {
+    } else if bodiless || spec.query.contains(&name.as_str()) {
         "query"
     } else {
         "body"

@@ -31,7 +31,7 @@ impl Fixture {
         let mut registry = Registry::default();
         registry.bind_upload::<ExtractArchive, _>(&self.files);
         let bound = registry.get("file_extract").unwrap();
-        let file = Incoming { filename: Some("archive".to_owned()), bytes };
+        let file = Incoming::new(Some("archive".to_owned()), bytes);
         let all = Box::pin(async move { Ok(all) });
         let output = bound.receive(self.cx.clone(), early, all, Some(file)).await?;
         Ok(serde_json::from_value(output).unwrap())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use atoll_operation::ByteStream;
+use atoll_operation::Incoming;
 use tempfile::NamedTempFile;
 
 use crate::file::inflow::pour;
@@ -58,8 +58,12 @@ impl Spool {
     }
 
     /// Takes all bytes.
-    pub(super) async fn fill(self, bytes: ByteStream) -> io::Result<Self> {
-        let (mut spool, length) = pour(self, bytes, u64::MAX).await?;
+    pub(super) async fn fill(mut self, incoming: Incoming) -> io::Result<Self> {
+        if let Some(direct) = incoming.direct {
+            self.length = direct(self.file.as_file().try_clone()?).await?;
+            return Ok(self);
+        }
+        let (mut spool, length) = pour(self, incoming.bytes, u64::MAX).await?;
         spool.length = length;
         Ok(spool)
     }
@@ -89,7 +93,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pieces = [Ok(Bytes::from_static(b"one ")), Ok(Bytes::from_static(b"two"))];
         let spool = Spool::begin(directory.path(), FRESH).unwrap();
-        let spool = spool.fill(stream::iter(pieces).boxed()).await.unwrap();
+        let spool = spool.fill(Incoming::new(None, stream::iter(pieces).boxed())).await.unwrap();
         assert_eq!(spool.length, 7);
         assert_eq!(std::fs::read(spool.file.path()).unwrap(), b"one two");
         drop(spool);
@@ -110,7 +114,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pieces = [Ok(Bytes::from(vec![1; 2 << 20])), Err(io::Error::other("gone"))];
         let spool = Spool::begin(directory.path(), FRESH).unwrap();
-        let broken = spool.fill(stream::iter(pieces).boxed()).await.unwrap_err();
+        let broken =
+            spool.fill(Incoming::new(None, stream::iter(pieces).boxed())).await.unwrap_err();
         assert_eq!(broken.to_string(), "gone");
         // The last write may still be under way; it takes the file with it.
         let names = || std::fs::read_dir(directory.path()).unwrap().count();
@@ -130,7 +135,8 @@ mod tests {
         let file = NamedTempFile::from_parts(full, path);
         let spool = Spool { file, made: Made::default(), mode: 0o644, length: 0 };
         let pieces = [Ok(Bytes::from_static(b"x"))];
-        let broken = spool.fill(stream::iter(pieces).boxed()).await.unwrap_err();
+        let broken =
+            spool.fill(Incoming::new(None, stream::iter(pieces).boxed())).await.unwrap_err();
         assert_eq!(broken.kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -51,14 +51,13 @@ impl Landing {
         path: impl Future<Output = Result<Option<String>, Error>>,
     ) -> Result<FileUploadResult, Error> {
         let landing = Arc::new(self);
-        let Incoming { filename, bytes } = file;
-        let filename: Option<Arc<str>> = filename.map(Into::into);
+        let filename: Option<Arc<str>> = file.filename.as_deref().map(Into::into);
 
         let early = early.filter(|path| !path.is_empty());
         let (here, known, name) = (Arc::clone(&landing), early.clone(), filename.clone());
         let (destination, spool) =
             blocking(move || here.begin(known.as_deref(), name.as_deref())).await?;
-        let spool = spool.fill(bytes).await.map_err(|error| {
+        let spool = spool.fill(file).await.map_err(|error| {
             let shown = destination.as_ref().map(Destination::path);
             Attempt::new("upload", shown.unwrap_or(&landing.places.workspace)).failed(&error)
         })?;

@@ -31,7 +31,7 @@ fn sandbox() -> Sandbox {
 fn incoming(filename: Option<&str>, pieces: Vec<io::Result<&'static str>>) -> Incoming {
     let pieces = pieces.into_iter().map(|piece| piece.map(Bytes::from));
     let bytes = stream::iter(pieces.collect::<Vec<_>>()).boxed();
-    Incoming { filename: filename.map(str::to_owned), bytes }
+    Incoming::new(filename.map(str::to_owned), bytes)
 }
 
 impl Sandbox {
@@ -179,10 +179,8 @@ async fn only_files_are_replaced_and_that_is_known_before_anything_is_sent() {
     fs::write(sandbox.at("file"), "").unwrap();
     let before = sandbox.names();
     for path in ["dir", "dir/", "pipe", "/dev/null", "file/", "file/below", "a/../.."] {
-        let never = Incoming {
-            filename: Some("name.txt".to_owned()),
-            bytes: stream::poll_fn(|_| panic!("asked for")).boxed(),
-        };
+        let bytes = stream::poll_fn(|_| panic!("asked for")).boxed();
+        let never = Incoming::new(Some("name.txt".to_owned()), bytes);
         let path = Some(path.to_owned());
         let error = sandbox.landing.clone().take(path.clone(), never, pending()).await.unwrap_err();
         assert_eq!(error.code(), "file.invalid_target", "{path:?}: {error}");
@@ -220,7 +218,7 @@ async fn a_caller_that_leaves_leaves_nothing() {
     for path in [None, Some("new/deep/file".to_owned())] {
         let first = stream::iter([Ok(Bytes::from(vec![1; 3 << 20]))]);
         let bytes = first.chain(stream::pending()).boxed();
-        let file = Incoming { filename: None, bytes };
+        let file = Incoming::new(None, bytes);
         let mut taking = Box::pin(sandbox.landing.clone().take(path.clone(), file, pending()));
         let begun = async {
             while !sandbox.names().iter().any(|name| name.contains(".atoll-")) {
