@@ -123,9 +123,10 @@ impl Tab {
         &self.elements
     }
 
-    /// What its main frame shows.
+    /// What its main frame shows. One so new that the browser has not said yet is blank.
     pub fn url(&self) -> String {
-        self.main_frame().url()
+        let url = self.main_frame().url();
+        if url.is_empty() { "about:blank".to_owned() } else { url }
     }
 
     /// Its title. Of a page that does not answer, what the browser shows for it.
