@@ -113,6 +113,9 @@ fn yields_an_object(code: &str) -> bool {
     code.contains("=>") || beginnings.iter().any(|beginning| code.starts_with(beginning))
 }
 
+/// What the browser says, now and then, of code that it has ended because its time was up.
+const FAILED: &str = "Internal error";
+
 struct Run<'a> {
     tab: &'a Arc<Tab>,
     deadline: Instant,
@@ -213,6 +216,11 @@ impl Run<'_> {
         })
     }
 
+    /// Whether the time is up, as the page's engine counts it: in whole milliseconds.
+    fn is_over(&self) -> bool {
+        self.deadline.saturating_duration_since(Instant::now()) <= Duration::from_millis(1)
+    }
+
     fn max(&self) -> Result<usize, Error> {
         Ok(self.tab.context()?.options().limits.result_size)
     }
@@ -232,7 +240,9 @@ impl Run<'_> {
                 self.stop().await;
                 Err(Error::ScriptTimeout { after: self.within })
             }
-            Err(CdpError::Refused { message, .. }) if message.contains("terminated") => {
+            Err(CdpError::Refused { message, .. })
+                if message.contains("terminated") || (message == FAILED && self.is_over()) =>
+            {
                 Err(Error::ScriptTimeout { after: self.within })
             }
             Err(CdpError::Unreadable { .. }) => Err(Error::ResultTooLarge { max: self.max()? }),
