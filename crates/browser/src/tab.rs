@@ -354,11 +354,11 @@ pub(crate) async fn attach(
         )?,
     ];
     let hooked = network.attach(target).await;
-    let tree = tree.answer().await;
-    if let Ok(tree) = &tree {
+    // Before any answer is waited for: a window that a link opened gives none until it runs.
+    replies.push(session.start("Runtime.runIfWaitingForDebugger", json!({}))?);
+    if let Ok(tree) = tree.answer().await {
         tab.take_frame_tree(session, &tree["frameTree"]);
     }
-    replies.push(session.start("Runtime.runIfWaitingForDebugger", json!({}))?);
     for reply in replies {
         // A frame has no focus to emulate, and so on: what a target cannot do is no failure.
         if let Err(error @ (CdpError::Closed { .. } | CdpError::SessionGone { .. })) =

@@ -1,5 +1,7 @@
 //! Contexts and their tabs.
 
+use std::time::Duration;
+
 use atoll_browser::{Error, Until};
 use serde_json::json;
 
@@ -101,6 +103,9 @@ async fn a_tab_in_the_background_draws_and_keeps_time() {
     assert_eq!(back.evaluate(frames, LONG).await.unwrap(), json!("visible"));
 }
 
+/// Less than a question waits that nobody answers: a window that hangs on one is not there by then.
+const SOON: Duration = Duration::from_secs(25);
+
 #[tokio::test]
 async fn windows_a_page_opens_become_tabs_and_a_hint_but_not_active() {
     let bench = Bench::with(|options| options.limits.tabs = 3).await;
@@ -121,7 +126,7 @@ async fn windows_a_page_opens_become_tabs_and_a_hint_but_not_active() {
             .any(|hint| hint.contains(&format!("index {index}")) && hint.contains(&target));
         assert!(told, "{code}: {hints:?}");
         let opened = context.activate(index).await.unwrap();
-        opened.wait_load(Until::Load, LONG).await.unwrap();
+        opened.wait_load(Until::Load, SOON).await.unwrap();
         // While the blank page gives way to the one asked for, there is none that could tell its title.
         eventually("its page", async || opened.title().await.is_ok_and(|title| title == "popup"))
             .await;
