@@ -21,7 +21,7 @@ build: ## Build target/release/atoll with its web pages
 	cargo build --release --package atoll
 
 .PHONY: test
-test: ## Run every test (SECTIONS="format lint rust contract sdk mcp" for some)
+test: ## Run every test (SECTIONS="format lint rust contract sdk mcp ui" for some)
 	@scripts/setup.sh test
 	@scripts/test.sh $(SECTIONS)
 

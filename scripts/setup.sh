@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets this machine up: system packages, web pages, the sandbox's Python and, for tests, their own. Safe to run again;
-# when nothing is to do it says nothing.
+# Sets this machine up: system packages, web pages, the sandbox's Python and VS Code and, for tests, their own. Safe to
+# run again; when nothing is to do it says nothing.
 #
 #   setup.sh run|test
 
@@ -14,6 +14,7 @@ purpose="${1:-run}"
 "$repository/scripts/setup-system.sh" "$purpose"
 "$repository/scripts/setup-web.sh"
 "$repository/scripts/setup-sandbox-python.sh" "$purpose"
+"$repository/scripts/setup-code-server.sh" "$purpose"
 if [[ "$purpose" == test ]]; then
     "$repository/scripts/setup-python.sh"
     "$repository/scripts/setup-npm.sh"

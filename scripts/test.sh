@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the tests in sections, cheapest first, and stops at the first that fails.
 #
-#   test.sh [section...]     sections: format lint rust contract sdk mcp; all of them when none is named
+#   test.sh [section...]     sections: format lint rust contract sdk mcp ui; all of them when none is named
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all=(format lint rust contract sdk mcp)
+all=(format lint rust contract sdk mcp ui)
 sections=("$@")
 [[ ${#sections[@]} != 0 ]] || sections=("${all[@]}")
 summary=()
@@ -18,6 +18,7 @@ rust() { cargo test --workspace; }
 contract() { python_tests contract; }
 sdk() { python_tests sdk; }
 mcp() { python_tests mcp; }
+ui() { npm --prefix "$repository/web" run --silent check && python_tests ui; }
 
 # Steps of a section are chained with &&: `set -e` does not reach into a function whose failure is looked at.
 # The Python suites drive the binary the Rust tests were built with: `cargo build` would choose other features and

@@ -100,4 +100,4 @@ def test_a_list_shows_its_key_and_says_what_is_wrong_without(start_server: Calla
     assert "sandbox" in listed(server, env={**os.environ, "ATOLL_API_KEY": "let me in"})
     for url in (server.url, "http://127.0.0.1:9"):
         ran = subprocess.run([binary(), "mcp", "list", "--url", url], capture_output=True, text=True, timeout=DEADLINE)
-        assert ran.returncode == 1 and url in ran.stderr and not ran.stdout, ran.stderr
+        assert ran.returncode == 3 and url in ran.stderr and not ran.stdout, ran.stderr

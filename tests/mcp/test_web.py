@@ -27,8 +27,8 @@ def test_a_page_is_fetched_as_text_beside_the_one_that_is_open(server: Server, s
 def test_a_search_without_a_provider_says_how_to_name_one(server: Server) -> None:
     result = call(f"{server.url}/mcp", "WebSearch", {"query": "anything"})
     assert result.is_error
-    assert "ATOLL_MCP_SEARCH_URL" in text(result) and "WebFetch" in text(result)
-    assert result.meta["atoll/code"] == "web.no_provider"
+    assert "ATOLL_SEARCH_PROVIDER" in text(result) and "WebFetch" in text(result)
+    assert result.meta["atoll/code"] == "web.search_not_configured"
 
 
 def test_a_search_asks_the_provider_and_keeps_to_the_domains(start_server: Callable[..., Server], site: Site) -> None:
@@ -45,9 +45,9 @@ def test_a_search_asks_the_provider_and_keeps_to_the_domains(start_server: Calla
     assert text(found).splitlines()[:3] == ["- About deep sea", "  https://docs.example.org/sea", "  All of it"]
     assert "example.test" in text(found)
     blocked = call(url, "WebSearch", {"query": "deep sea", "blocked_domains": "example.test, b.org"})
-    assert "docs.example.org" in text(blocked) and "example.test" not in text(blocked)
+    assert "https://docs.example.org" in text(blocked) and "https://example.test" not in text(blocked)
     allowed = call(url, "WebSearch", {"query": "deep sea", "allowed_domains": ["example.test"]})
-    assert "docs.example.org" not in text(allowed) and "Another" in text(allowed)
+    assert "https://docs.example.org" not in text(allowed) and "Another" in text(allowed)
     asked = [request for request in site.requests if "site%3Aexample" in request]
     assert asked, site.requests
     nothing = call(url, "WebSearch", {"query": "deep sea", "allowed_domains": ["nowhere.test"]})

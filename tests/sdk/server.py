@@ -18,7 +18,9 @@ from agent_sandbox import Sandbox
 from waiting import DEADLINE, eventually
 
 STOP_SECONDS = 60
-SANDBOX_PYTHON = Path(__file__).parents[2] / ".tools" / "sandbox-python" / "bin"
+TOOLS = Path(__file__).parents[2] / ".tools"
+CODE_SERVER = TOOLS / "code-server" / "bin"
+SANDBOX_PYTHON = TOOLS / "sandbox-python" / "bin"
 
 
 def binary() -> str:
@@ -110,6 +112,6 @@ class Server:
 def _environment(home: Path) -> Dict[str, str]:
     kept: List[str] = ["PATH", "TMPDIR", "RUST_BACKTRACE"]
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    # As `make run` has it: the sandbox's own Python first.
-    environment["PATH"] = f"{SANDBOX_PYTHON}:{environment['PATH']}"
+    # As `make run` has it: the sandbox's own Python first, VS Code last.
+    environment["PATH"] = f"{SANDBOX_PYTHON}:{environment['PATH']}:{CODE_SERVER}"
     return {**environment, "HOME": str(home), "LANG": "C.UTF-8"}

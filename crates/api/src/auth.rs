@@ -41,5 +41,5 @@ pub struct Authenticate {}
 impl Operation for Authenticate {
     type Output = BTreeMap<String, String>;
     const SPEC: Spec =
-        Spec::get("auth_authenticate", "/auth", "auth:read").sdk("auth", "authenticate");
+        Spec::get("auth_authenticate", "/auth", "auth:read").sdk("auth", "authenticate").quiet();
 }

@@ -39,7 +39,8 @@ pub enum BashStatus {
 /// Run a command with bash in a fresh process and wait for it.
 ///
 /// It returns when the command itself ends, although children it left in the background may hold its output; what they
-/// print later is read with `bash_output`. Background children die with the session.
+/// print later is read with `bash_output`. Background children die with the session. Asked for server-sent events, it
+/// answers with `started`, an `output` for each piece of either stream as it is printed, and the `result`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ExecBash {
     /// Session to run in; created when unknown, made up when omitted or empty.
@@ -68,6 +69,10 @@ pub struct ExecBash {
     #[serde(default = "max_output_length")]
     #[schemars(range(min = 0))]
     pub max_output_length: u64,
+    /// File that gets everything the command prints, as it prints it, instead of `stdout` and `stderr`; added to when it
+    /// exists. Its directories are made. A relative path begins in the directory the command runs in.
+    #[serde(default)]
+    pub output_file: Option<String>,
 }
 
 /// What a command did.
@@ -95,6 +100,10 @@ pub struct BashCommandResult {
     pub stdout_full_output_file_path: Option<String>,
     /// File holding the whole standard error, when it was cut.
     pub stderr_full_output_file_path: Option<String>,
+    /// Process id of the command's bash.
+    pub pid: Option<i32>,
+    /// File that gets what it prints, when one was asked for.
+    pub output_file: Option<String>,
 }
 
 impl Operation for ExecBash {
@@ -102,7 +111,13 @@ impl Operation for ExecBash {
     const SPEC: Spec = Spec::post("bash_exec", "/v1/bash/exec", "bash:write")
         .sdk("bash", "exec")
         .mcp(Mcp::Destructive)
-        .errors(&["bash.directory", "bash.sessions_exhausted", "bash.commands_exhausted"]);
+        .errors(&[
+            "bash.directory",
+            "bash.output_file",
+            "bash.sessions_exhausted",
+            "bash.commands_exhausted",
+        ])
+        .streaming();
 }
 
 /// Read a command's output from byte offsets on, now or when there is more.
@@ -320,6 +335,21 @@ pub struct AttachBash {
     /// Session to use; omitted or empty makes one up for this socket.
     #[serde(default)]
     pub session_id: Option<String>,
+    /// How `data` of `input`, `output` and `stderr` messages is written.
+    #[serde(default)]
+    pub encoding: BashEncoding,
+}
+
+/// How what a command reads and writes is put into messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BashEncoding {
+    /// As text. Bytes that are not UTF-8 show as U+FFFD; input is refused when too much of it waits.
+    #[default]
+    Text,
+    /// In base64, every byte as it is. Input waits for a command that does not read, and `input_taken` says how far it
+    /// has come: send at most 1 MiB ahead of it.
+    Base64,
 }
 
 /// A message from the client of a bash socket.
@@ -330,6 +360,15 @@ pub enum BashInput {
     Exec {
         /// The command.
         data: String,
+        /// Absolute directory to run in; becomes the session's directory for later commands.
+        #[serde(default)]
+        exec_dir: Option<String>,
+        /// Environment variables for this command only.
+        #[serde(default)]
+        env: Option<BTreeMap<String, String>>,
+        /// Seconds after which the command and everything it started is killed.
+        #[serde(default)]
+        hard_timeout: Option<f64>,
     },
     /// Write to the latest command's standard input.
     Input {
@@ -397,6 +436,11 @@ pub enum BashEvent {
         command_id: String,
         /// Bytes of standard error after this.
         stderr_offset: u64,
+    },
+    /// How much of the input has been taken; only where it is written in base64.
+    InputTaken {
+        /// Bytes since the socket was opened.
+        bytes: u64,
     },
     /// A command has ended.
     CommandDone {

@@ -342,7 +342,8 @@ pub struct ShellStats {
 impl Operation for GetShellStats {
     type Output = ShellStats;
     const SPEC: Spec = Spec::get("shell_session_stats", "/v1/shell/sessions/stats", "shell:read")
-        .sdk("shell", "get_session_stats");
+        .sdk("shell", "get_session_stats")
+        .quiet();
 }
 
 /// List shell sessions.
@@ -379,7 +380,8 @@ impl Operation for ListShells {
     type Output = ShellSessions;
     const SPEC: Spec = Spec::get("shell_list_sessions", "/v1/shell/sessions", "shell:read")
         .sdk("shell", "list_sessions")
-        .mcp(Mcp::ReadOnly);
+        .mcp(Mcp::ReadOnly)
+        .quiet();
 }
 
 /// Close every shell session, with everything they started.

@@ -106,7 +106,8 @@ impl Operation for GetSandbox {
     type Output = SandboxContext;
     const SPEC: Spec = Spec::get("sandbox_get_context", "/v1/sandbox", "system:read")
         .sdk("sandbox", "get_context")
-        .mcp(Mcp::ReadOnly);
+        .mcp(Mcp::ReadOnly)
+        .quiet();
 }
 
 /// An installed package.
@@ -237,6 +238,22 @@ pub struct Limits {
     pub browser_result_size: u64,
     /// Bytes of one recording of a page.
     pub browser_recording_bytes: u64,
+    /// Bytes of a document that is converted.
+    pub convert_input_bytes: u64,
+    /// Bytes of Markdown that a document may become.
+    pub convert_output_bytes: u64,
+    /// Seconds that a conversion may take.
+    pub convert_timeout_seconds: u64,
+    /// Bytes of memory that a conversion may take.
+    pub convert_memory_bytes: u64,
+    /// Documents that may be converted at once; more wait for their turn.
+    pub convert_workers: u64,
+    /// Bytes of a page that is fetched from the web.
+    pub web_fetch_bytes: u64,
+    /// Seconds that fetching something from the web, or a search, may take.
+    pub web_timeout_seconds: u64,
+    /// Bytes of pages from the web that are kept for a quarter of an hour.
+    pub web_cache_bytes: u64,
     /// Connections that may be open, WebSockets among them; fewer where the system allows fewer open files.
     pub connections: u64,
     /// Tickets and pages opened with one that may be good at once.
@@ -245,6 +262,48 @@ pub struct Limits {
     pub mcp_sessions: u64,
     /// Seconds after which an unused session of an MCP client is closed.
     pub mcp_session_idle_seconds: u64,
+    /// Calls that the list of activity holds; the oldest are forgotten first.
+    pub activity_entries: u64,
+    /// Skills that may be registered.
+    pub skills: u64,
+    /// Bytes of a skill's `SKILL.md`.
+    pub skill_file_bytes: u64,
+    /// Bytes of an archive of skills, packed and unpacked.
+    pub skill_archive_bytes: u64,
+    /// Entries of an archive of skills.
+    pub skill_archive_entries: u64,
+    /// Seconds that one installation of what a skill needs may take.
+    pub skill_install_seconds: u64,
+    /// Hooks that may be registered.
+    pub hooks: u64,
+    /// Seconds that a start-up hook, and all init scripts together, may take.
+    pub hooks_startup_seconds: u64,
+    /// Seconds that all hooks together get when the server stops.
+    pub hooks_shutdown_seconds: u64,
+    /// Services that users may set up.
+    pub services: u64,
+    /// Bytes kept for reading of what one service prints.
+    pub service_log_bytes: u64,
+    /// Seconds all services together get to end by themselves when the server stops.
+    pub services_stop_seconds: u64,
+    /// Samples that a guardrail keeps; the oldest are forgotten first.
+    pub observe_samples: u64,
+    /// Bytes of samples that a capture keeps on disk; it ends when there is no room for more.
+    pub observe_capture_bytes: u64,
+    /// Reports of observations that may exist.
+    pub observe_reports: u64,
+    /// Seconds the ports in `WAIT_PORTS` are waited for.
+    pub wait_ports_seconds: u64,
+    /// Connections through the egress proxy at once.
+    pub egress_connections: u64,
+    /// Mappings of hosts to other addresses.
+    pub egress_mappings: u64,
+    /// Patterns in each list of the egress proxy.
+    pub egress_patterns: u64,
+    /// Refusals of the egress policy that are remembered.
+    pub egress_refusals: u64,
+    /// Seconds without a byte after which a connection through the egress proxy is ended.
+    pub egress_idle_seconds: u64,
     /// Seconds open requests and streams get to end when the server stops.
     pub stop_grace_seconds: u64,
 }
@@ -294,10 +353,39 @@ impl Default for Limits {
             browser_requests: 5000,
             browser_result_size: 16 << 20,
             browser_recording_bytes: 2 << 30,
+            convert_input_bytes: 64 << 20,
+            convert_output_bytes: 16 << 20,
+            convert_timeout_seconds: 60,
+            convert_memory_bytes: 1 << 30,
+            convert_workers: 2,
+            web_fetch_bytes: 16 << 20,
+            web_timeout_seconds: 30,
+            web_cache_bytes: 32 << 20,
             connections: 10_000,
             tickets: 10_000,
             mcp_sessions: 1000,
             mcp_session_idle_seconds: 1800,
+            activity_entries: 500,
+            skills: 1000,
+            skill_file_bytes: 1 << 20,
+            skill_archive_bytes: 1 << 30,
+            skill_archive_entries: 20_000,
+            skill_install_seconds: 600,
+            hooks: 64,
+            hooks_startup_seconds: 300,
+            hooks_shutdown_seconds: 60,
+            services: 64,
+            service_log_bytes: 8 << 20,
+            services_stop_seconds: 10,
+            observe_samples: 4320,
+            observe_capture_bytes: 16 << 20,
+            observe_reports: 50,
+            wait_ports_seconds: 60,
+            egress_connections: 1024,
+            egress_mappings: 256,
+            egress_patterns: 1024,
+            egress_refusals: 500,
+            egress_idle_seconds: 600,
             stop_grace_seconds: 5,
         }
     }
@@ -305,7 +393,8 @@ impl Default for Limits {
 
 impl Operation for GetLimits {
     type Output = Limits;
-    const SPEC: Spec = Spec::get("system_limits", "/v1/limits", "system:read").mcp(Mcp::ReadOnly);
+    const SPEC: Spec =
+        Spec::get("system_limits", "/v1/limits", "system:read").mcp(Mcp::ReadOnly).quiet();
 }
 
 /// Answer, to show that the server lives.
@@ -314,5 +403,5 @@ pub struct Ping {}
 
 impl Operation for Ping {
     type Output = String;
-    const SPEC: Spec = Spec::get("system_ping", "/v1/ping", "system:read");
+    const SPEC: Spec = Spec::get("system_ping", "/v1/ping", "system:read").quiet();
 }

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 /// The operations of this group.
 pub const OPERATIONS: &[Declaration] = &[
     Declaration::of_window::<OpenLab>(),
+    Declaration::of_window::<OpenCodeServer>(),
+    Declaration::of_window::<OpenPreview>(),
+    Declaration::of_window::<OpenAbsolutePreview>(),
+    Declaration::of_window::<OpenApp>(),
     Declaration::of_window::<OpenDevTools>(),
     Declaration::of_window::<ListDevTools>(),
 ];
@@ -21,6 +25,65 @@ impl Window for OpenLab {
         "lab.missing",
         "lab.failed",
     ]);
+}
+
+/// VS Code on the workspace, for people: files, search, source control and terminals of the same user that commands run as.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OpenCodeServer {}
+
+impl Window for OpenCodeServer {
+    const SPEC: Spec = Spec::window("code_server", "/code-server", "shell:write").errors(&[
+        "code_server.disabled",
+        "code_server.missing",
+        "code_server.failed",
+    ]);
+}
+
+/// What can go wrong on the way to an app.
+const PREVIEW: &[&str] = &[
+    "preview.port",
+    "preview.internal_port",
+    "preview.nothing_listens",
+    "preview.broken",
+    "preview.slow",
+];
+
+/// An app that listens on a port of this sandbox, below `/proxy/{port}/`: that part of the path is taken off before the
+/// app sees it, and put back into its redirects and cookies.
+///
+/// The same app, with its paths as they are, is at any host name that begins with the port and a dash
+/// (`5173-box.example`), and at any path of a request with the header `x-aio-proxy-port`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OpenPreview {
+    /// The port, 1 to 65535.
+    pub port: u16,
+}
+
+impl Window for OpenPreview {
+    const SPEC: Spec =
+        Spec::window("preview_proxy", "/proxy/{port}", "preview:write").errors(PREVIEW);
+}
+
+/// The same for an app that knows the whole path as its own, such as a development server with the base
+/// `/absproxy/{port}/`: nothing is taken off.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OpenAbsolutePreview {
+    /// The port, 1 to 65535.
+    pub port: u16,
+}
+
+impl Window for OpenAbsolutePreview {
+    const SPEC: Spec =
+        Spec::window("preview_absproxy", "/absproxy/{port}", "preview:write").errors(PREVIEW);
+}
+
+/// The app on the port that the operator chose (`APP_SERVICE_PORT`, 9000 otherwise); `/app` is taken off before the app
+/// sees the path.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OpenApp {}
+
+impl Window for OpenApp {
+    const SPEC: Spec = Spec::window("preview_app", "/app", "preview:write").errors(PREVIEW);
 }
 
 /// The browser's DevTools, for automation clients (Playwright, Puppeteer, browser-use): give them the address of this

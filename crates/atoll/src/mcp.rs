@@ -1,8 +1,6 @@
-//! The MCP face: what it is made from for `atoll serve`; and `atoll mcp`, which puts a client through to a server or
-//! lists what a server offers.
+//! The MCP face: what it is made from for `atoll serve`; and `atoll mcp`, which puts a client through to a server.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,14 +8,10 @@ use atoll_http::Mount;
 use atoll_mcp::{Bridge, HubSettings, Mcp, ServerConfig, Settings, read_servers};
 use atoll_process::Spawner;
 use atoll_sandbox::Foundation;
-use tokio::runtime::Runtime;
 
 use crate::VERSION;
-use crate::cli::{McpFlags, McpVerb};
 use crate::config::Config;
 use crate::secrets::Secrets;
-
-mod list;
 
 /// Where MCP is spoken.
 const PATHS: &[&str] = &["/mcp", "/mcp/", "/v1/mcp", "/v1/mcp/"];
@@ -26,7 +20,6 @@ const PATHS: &[&str] = &["/mcp", "/mcp/", "/v1/mcp", "/v1/mcp/"];
 pub(crate) struct Others {
     servers: Vec<ServerConfig>,
     hidden: Vec<String>,
-    search: Option<String>,
     conformance: bool,
 }
 
@@ -60,8 +53,7 @@ impl Others {
             servers.retain(|server| extra.iter().all(|other| other.name != server.name));
             servers.extend(extra);
         }
-        let (hidden, search) = (config.mcp.hidden.clone(), config.mcp.search_url.clone());
-        Ok(Self { servers, hidden, search, conformance })
+        Ok(Self { servers, hidden: config.mcp.hidden.clone(), conformance })
     }
 
     /// The face of a sandbox.
@@ -78,7 +70,6 @@ impl Others {
                 directory: foundation.workspace.clone(),
                 runtime_dir: foundation.runtime_dir.clone(),
             },
-            search: self.search,
             conformance: self.conformance,
             stop: foundation.stop.clone(),
         })
@@ -95,49 +86,24 @@ pub(crate) fn mount(mcp: &Mcp) -> Mount {
     Mount { name: "mcp", paths: PATHS, answer: Arc::new(answer) }
 }
 
-/// Runs `atoll mcp`.
-pub(crate) fn run(flags: &McpFlags) -> ExitCode {
-    let mut headers = flags.header.clone();
-    if let Some(key) = std::env::var("ATOLL_API_KEY").ok().filter(|key| !key.is_empty()) {
-        headers.push(format!("X-API-Key: {key}"));
-    }
-    let outcome = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error: io::Error| error.to_string())
-        .and_then(|runtime| match &flags.verb {
-            Some(McpVerb::List { all }) => runtime.block_on(listed(&flags.url, &headers, *all)),
-            None => bridge(runtime, &flags.url, &headers),
-        });
-    match outcome {
-        Ok(said) => crate::print(&said),
+/// Runs `atoll mcp`: puts a client on standard input and output through to an endpoint, or to that of a server.
+pub(crate) fn bridge(url: &str, headers: &[String]) -> ExitCode {
+    let carry = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let bridge = Bridge::new(&endpoint(url), headers).map_err(|error| error.to_string())?;
+        let carried = runtime.block_on(bridge.run());
+        // A read of standard input cannot be called off; it must not keep the program alive.
+        runtime.shutdown_background();
+        carried.map_err(|error| error.to_string())
+    };
+    match carry() {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("atoll: {error}");
             ExitCode::FAILURE
         }
     }
-}
-
-fn bridge(runtime: Runtime, url: &str, headers: &[String]) -> Result<String, String> {
-    let bridge = Bridge::new(&endpoint(url), headers).map_err(|error| error.to_string())?;
-    let carried = runtime.block_on(bridge.run());
-    // A read of standard input cannot be called off; it must not keep the program alive.
-    runtime.shutdown_background();
-    carried.map(|()| String::new()).map_err(|error| error.to_string())
-}
-
-async fn listed(url: &str, headers: &[String], hidden: bool) -> Result<String, String> {
-    let header = |header: &String| {
-        let (name, value) = header
-            .split_once(':')
-            .ok_or_else(|| format!("{header:?} is no header: write Name: value"))?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    let headers = headers.iter().map(header).collect::<Result<Vec<_>, String>>()?;
-    let address = server(url);
-    list::list(&address, &headers, hidden)
-        .await
-        .map_err(|error| format!("the tools of {address} cannot be listed: {error}"))
 }
 
 /// The endpoint at an address: `/mcp` where only a server is named.
@@ -151,14 +117,6 @@ fn endpoint(url: &str) -> String {
     }
 }
 
-/// The server at an address, of which the endpoint may be named too.
-fn server(url: &str) -> String {
-    let url = endpoint(url);
-    let place = url.split('?').next().unwrap_or(&url).trim_end_matches('/');
-    let place = place.strip_suffix("/mcp").unwrap_or(place);
-    place.strip_suffix("/v1").unwrap_or(place).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,13 +126,5 @@ mod tests {
         assert_eq!(endpoint("http://a:8080"), "http://a:8080/mcp");
         assert_eq!(endpoint("a:8080/"), "http://a:8080/mcp");
         assert_eq!(endpoint("https://a/box/mcp?profile=all"), "https://a/box/mcp?profile=all");
-    }
-
-    #[test]
-    fn a_server_is_found_behind_its_endpoint() {
-        for url in ["a:8080", "http://a:8080/", "http://a:8080/mcp?profile=all", "a:8080/v1/mcp"] {
-            assert_eq!(server(url), "http://a:8080");
-        }
-        assert_eq!(server("http://a/box/mcp/"), "http://a/box");
     }
 }

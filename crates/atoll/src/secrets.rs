@@ -15,7 +15,14 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 /// Variables that hold a secret of the server.
-const NAMES: [&str; 4] = ["SANDBOX_API_KEY", "AUTH_TOKEN", "JWT_SECRET", "EXTRA_MCP_SERVERS"];
+const NAMES: [&str; 6] = [
+    "SANDBOX_API_KEY",
+    "AUTH_TOKEN",
+    "JWT_SECRET",
+    "EXTRA_MCP_SERVERS",
+    "PROXY_SERVER",
+    "ATOLL_SEARCH_KEY",
+];
 /// Says that the secrets are on standard input.
 const HANDED_OVER: &str = "ATOLL_SECRETS";
 /// Bytes the secrets may have together.

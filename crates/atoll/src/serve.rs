@@ -9,26 +9,31 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atoll_api::hook::HookEvent;
 use atoll_auth::{AuditLog, Authenticator, Policy};
-use atoll_http::{Gauge, Settings};
+use atoll_http::{BoundAddress, Gauge, Settings};
 use atoll_mcp::Mcp;
 use atoll_operation::Registry;
 use atoll_process::Spawner;
 use atoll_sandbox::desktop::DesktopSettings;
+use atoll_sandbox::hook::Hooks;
+use atoll_sandbox::skill::SkillSettings;
 use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::account::Account;
+use crate::agent_tools::AgentTools;
 use crate::cli::ServeFlags;
 use crate::config::{Config, Variables};
 use crate::ready::{self, ReadyFile};
 use crate::runtime_dir::{self, RuntimeDir};
 use crate::secrets::{self, Secrets};
 use crate::signals::StopSignals;
-use crate::{VERSION, credentials, logging, mcp};
+use crate::{VERSION, credentials, lifecycle, logging, mcp};
 
 /// Exit code for wrong flags or configuration, the same that the command line's own mistakes have.
 const WRONG_USE: u8 = 2;
@@ -51,20 +56,23 @@ fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
     move |source| Failure { what, source }
 }
 
-/// Runs the verb.
-pub(crate) fn run(flags: ServeFlags, secrets: &Secrets) -> ExitCode {
+/// Runs the verb. `is_first` says that it was started as process 1, as what a container runs.
+pub(crate) fn run(flags: ServeFlags, secrets: &Secrets, is_first: bool) -> ExitCode {
     let (config_file, ready_file) = (flags.config.clone(), flags.ready_file.clone());
     let (print_config, conformance) = (flags.print_config, flags.conformance);
     let variables = Variables::of_process();
     let account = Account::current();
     let layer = flags.into_layer();
-    let config = match Config::resolve(layer, config_file.as_deref(), &variables, &account) {
+    let mut config = match Config::resolve(layer, config_file.as_deref(), &variables, &account) {
         Ok(config) => config,
         Err(error) => {
             eprintln!("atoll: {error}");
             return ExitCode::from(WRONG_USE);
         }
     };
+    if is_first {
+        config.hooks.take_up_init_scripts();
+    }
     if print_config {
         return crate::print(&config.to_toml());
     }
@@ -85,7 +93,22 @@ pub(crate) fn run(flags: ServeFlags, secrets: &Secrets) -> ExitCode {
             return ExitCode::from(WRONG_USE);
         }
     };
-    match start(config, authenticator, others, &variables, &account, ready_file) {
+    let tools = match AgentTools::read(&variables, &config.home) {
+        Ok(tools) => tools,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    let choices = match choices(&config, secrets, &variables) {
+        Ok(choices) => choices,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    let means = Means { others, tools, choices };
+    match start(config, authenticator, means, &variables, &account, ready_file) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("atoll: {error}");
@@ -94,25 +117,51 @@ pub(crate) fn run(flags: ServeFlags, secrets: &Secrets) -> ExitCode {
     }
 }
 
+/// What the settings come to, beside themselves.
+struct Means {
+    others: mcp::Others,
+    tools: AgentTools,
+    choices: Choices,
+}
+
+/// What the operator chose, for the sandbox. The error says which setting cannot be used.
+fn choices(config: &Config, secrets: &Secrets, variables: &Variables) -> Result<Choices, String> {
+    Ok(Choices {
+        warm_kernel: config.warm_kernel,
+        python_version: variables.get("PYTHON_VERSION").map(str::to_owned),
+        disable_jupyter_lab: config.disable_jupyter,
+        desktop: DesktopSettings {
+            disabled: config.browser.no_desktop,
+            browser_always: config.browser.on_desktop,
+        },
+        browser: config.browser.clone().into(),
+        code_server: config.windows.code_server(),
+        app_port: config.windows.app_port,
+        skills: SkillSettings { path: config.skills.path.clone() },
+        services: config.services.settings(variables),
+        observe: config.observe.settings(),
+        egress: config.egress.settings(secrets, variables)?,
+        search: config.web.settings(config.mcp.search_url.as_deref(), secrets)?,
+    })
+}
+
 fn start(
     config: Config,
     authenticator: Arc<Authenticator>,
-    others: mcp::Others,
+    means: Means,
     variables: &Variables,
     account: &Account,
     ready_file: Option<PathBuf>,
 ) -> Result<(), Failure> {
     logging::start(&config).map_err(failed("cannot write the log; choose another --log-dir"))?;
+    for (name, why) in variables.ignored() {
+        tracing::warn!("{name} is set and has no effect: {why}");
+    }
     let audit = config.auth.audit_log.as_deref().map(|path| {
         let problem = format!("cannot write the audit log {}", path.display());
         AuditLog::open(path).map(Arc::new).map_err(failed(problem))
     });
     let door = Door { authenticator, audit: audit.transpose()? };
-    for (what, path) in [("home", &config.home), ("workspace", &config.workspace)] {
-        let problem =
-            format!("cannot create the {what} {}; choose another --{what}", path.display());
-        std::fs::create_dir_all(path).map_err(failed(problem))?;
-    }
     let parent = config.runtime_dir.clone();
     let problem = format!("cannot use {}; choose another --runtime-dir", parent.display());
     let runtime_dir = RuntimeDir::create(&parent).map_err(failed(problem))?;
@@ -138,8 +187,7 @@ fn start(
             version: VERSION,
             stop: CancellationToken::new(),
         };
-        let python_version = variables.get("PYTHON_VERSION").map(str::to_owned);
-        serve(config, door, others, foundation, python_version, &account.name, ready_file).await
+        serve(config, door, means, foundation, &account.name, ready_file).await
     });
     // What still runs is a look at the system or the removal of a leftover: nothing to wait for.
     runtime.shutdown_background();
@@ -155,9 +203,8 @@ struct Door {
 async fn serve(
     config: Config,
     door: Door,
-    others: mcp::Others,
-    foundation: Foundation,
-    python_version: Option<String>,
+    means: Means,
+    mut foundation: Foundation,
     user: &str,
     ready_file: Option<PathBuf>,
 ) -> Result<(), Failure> {
@@ -167,23 +214,26 @@ async fn serve(
     let grace = Duration::from_secs(limits.stop_grace_seconds);
     let spawner = Spawner::launch().map_err(failed("cannot start the spawner"))?;
     raise_open_files();
-    let choices = Choices {
-        warm_kernel: config.warm_kernel,
-        python_version,
-        disable_jupyter_lab: config.disable_jupyter,
-        desktop: DesktopSettings {
-            disabled: config.browser.no_desktop,
-            browser_always: config.browser.on_desktop,
-        },
-        browser: config.browser.clone().into(),
-    };
+    let Means { others, tools, choices } = means;
+    let hooks = Hooks::new(&foundation, &spawner, config.hooks.clone().into());
+    tokio::select! {
+        prepared = lifecycle::prepare(&hooks, &config, &tools, &mut foundation) => {
+            prepared.map_err(|error| failed("the start ends")(io::Error::other(error)))?;
+        }
+        signal = signals.next() => {
+            tracing::info!(signal = signal.as_raw_value(), "stopped before it had started");
+            return Ok(());
+        }
+    }
     let mcp = others.face(&foundation, &spawner);
     let sandbox = Sandbox::new(foundation, spawner, choices);
     let mut registry = Registry::default();
     sandbox.bind(&mut registry);
-    atoll_http::bind(&mut registry, &door.authenticator);
+    hooks.bind(&mut registry);
+    atoll_http::bind(&mut registry, &door.authenticator, &limits);
     mcp.bind(&mut registry);
     mcp.offer(&registry);
+    tell_of_skills(&sandbox, &mcp, &stop);
 
     let (ready, bound) = oneshot::channel();
     let settings = Settings {
@@ -195,46 +245,87 @@ async fn serve(
         authenticator: Arc::clone(&door.authenticator),
         audit: door.audit,
         gauges: gauges(&sandbox),
-        mounts: vec![mcp::mount(&mcp)],
+        mounts: if config.mcp.disabled { Vec::new() } else { vec![mcp::mount(&mcp)] },
         ready: Some(ready),
     };
     let mut face = tokio::spawn(atoll_http::serve(registry, settings, stop.clone()));
 
     // The sender is dropped unused when the face could not listen: then its own error is the news.
     let mut _ready_file = None;
+    let (mut early, mut served) = (None, false);
     if let Ok(address) = bound.await {
-        if let Some(path) = &ready_file {
-            let problem = format!("cannot write the ready file {}", path.display());
-            _ready_file = Some(ReadyFile::write(path, &address).map_err(failed(problem))?);
+        if let BoundAddress::Tcp(address) = &address {
+            sandbox.internal_ports.add(address.port());
         }
-        ready::announce(&address, user, door.authenticator.policy());
+        early = tokio::select! {
+            () = start_services(&sandbox) => None,
+            signal = signals.next() => Some(signal),
+        };
+        if early.is_none() {
+            if let Some(path) = &ready_file {
+                let problem = format!("cannot write the ready file {}", path.display());
+                _ready_file = Some(ReadyFile::write(path, &address).map_err(failed(problem))?);
+            }
+            ready::announce(&address, user, door.authenticator.policy());
+            served = true;
+            let answering = Arc::clone(&hooks);
+            tokio::spawn(async move { answering.start(HookEvent::PostReady).await });
+        }
         tokio::task::spawn_blocking(move || runtime_dir::remove_leftovers(&config.runtime_dir));
     }
 
+    let asked = async {
+        match early {
+            Some(signal) => signal,
+            None => signals.next().await,
+        }
+    };
     let ended = tokio::select! {
         ended = &mut face => Some(ended),
-        signal = signals.next() => {
+        signal = asked => {
             tracing::info!(signal = signal.as_raw_value(), "stopping");
             None
         }
     };
+    // While everything still runs: a hook may want to save what the sandbox holds, by its own API too.
+    if served {
+        tokio::select! {
+            () = hooks.shutdown() => {}
+            signal = signals.next() => stop_at_once(signal),
+        }
+    }
     stop.cancel();
+    hooks.close();
     let outcome = match ended {
         Some(ended) => ended.unwrap_or_else(|error| Err(io::Error::other(error))),
         None => Ok(()),
     };
     tokio::select! {
         () = take_down(face, &mcp, sandbox, grace) => {}
-        signal = signals.next() => {
-            tracing::warn!("stopped at once by a second signal");
-            std::process::exit(128 + signal.as_raw_value());
-        }
+        signal = signals.next() => stop_at_once(signal),
     }
     tracing::info!("stopped");
     outcome.map_err(|source| {
         let taken = source.kind() == io::ErrorKind::AddrInUse;
         failed(if taken { "choose another --listen" } else { "the server ended" })(source)
     })
+}
+
+/// Whoever asks twice does not want to wait.
+fn stop_at_once(signal: SignalKind) -> ! {
+    tracing::warn!("stopped at once by a second signal");
+    std::process::exit(128 + signal.as_raw_value());
+}
+
+/// Has MCP clients told when skills come and go.
+fn tell_of_skills(sandbox: &Sandbox, mcp: &Mcp, stop: &CancellationToken) {
+    let (mut changes, mcp) = (sandbox.skills.changes(), mcp.clone());
+    let telling = async move {
+        while changes.changed().await.is_ok() {
+            mcp.skills_changed();
+        }
+    };
+    tokio::spawn(stop.clone().run_until_cancelled_owned(telling));
 }
 
 /// Lets this process open as many files as the system allows, for its connections. Programs keep the lower limit they
@@ -288,7 +379,13 @@ fn gauges(sandbox: &Sandbox) -> Vec<Gauge> {
     ]
 }
 
-/// Ends open requests, then every session.
+/// Starts services of users, and waits for them as far as the operator wants that.
+async fn start_services(sandbox: &Sandbox) {
+    sandbox.services.load().await;
+    sandbox.services.wait_for_ports().await;
+}
+
+/// Ends open requests, then services of users, then every session.
 async fn take_down(
     mut face: JoinHandle<io::Result<()>>,
     mcp: &Mcp,
@@ -300,6 +397,7 @@ async fn take_down(
         face.abort();
     }
     mcp.close().await;
+    sandbox.services.close().await;
     if tokio::time::timeout(SESSIONS, sandbox.stop()).await.is_err() {
         tracing::warn!("sessions did not end in time; their processes end with this one");
     }

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use atoll_api::system::Limits;
 use atoll_mcp::{HubSettings, Mcp};
 use atoll_operation::{Declaration, Mcp as Mark, Registry, Shape};
 use atoll_process::Spawner;
+use atoll_sandbox::hook::{HookSettings, Hooks};
 use atoll_sandbox::{Choices, Environment, Foundation, Sandbox};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -32,7 +34,6 @@ fn mcp() -> Mcp {
             directory: nowhere.clone(),
             runtime_dir: nowhere,
         },
-        search: None,
         conformance: false,
         stop: CancellationToken::new(),
     })
@@ -53,8 +54,9 @@ fn registry() -> Registry {
     };
     let spawner = Spawner::launch_program(Path::new(PROGRAM)).expect("a spawner");
     let mut registry = Registry::default();
+    Hooks::new(&foundation, &spawner, HookSettings::default()).bind(&mut registry);
     Sandbox::new(foundation, spawner, Choices::default()).bind(&mut registry);
-    atoll_http::bind(&mut registry, &Arc::default());
+    atoll_http::bind(&mut registry, &Arc::default(), &Limits::default());
     mcp().bind(&mut registry);
     registry
 }

@@ -14,16 +14,20 @@ const EDGES: &[(&str, &[&str])] = &[
     ("atoll-api", &["atoll-operation"]),
     // A mechanism hides one hard thing and never sees the contract.
     ("atoll-process", &[]),
+    ("atoll-observe", &[]),
     ("atoll-search", &[]),
     ("atoll-watch", &[]),
     ("atoll-archive", &[]),
     ("atoll-kernel", &["atoll-process"]),
     ("atoll-node", &["atoll-process"]),
     ("atoll-proxy", &[]),
+    ("atoll-egress", &[]),
     ("atoll-auth", &[]),
     ("atoll-cdp", &[]),
     ("atoll-browser", &["atoll-cdp", "atoll-process"]),
     ("atoll-desktop", &["atoll-process"]),
+    ("atoll-convert", &[]),
+    ("atoll-fetch", &[]),
     // Capabilities know the contract and the mechanisms.
     (
         "atoll-sandbox",
@@ -31,9 +35,13 @@ const EDGES: &[(&str, &[&str])] = &[
             "atoll-api",
             "atoll-archive",
             "atoll-browser",
+            "atoll-convert",
             "atoll-desktop",
+            "atoll-egress",
+            "atoll-fetch",
             "atoll-kernel",
             "atoll-node",
+            "atoll-observe",
             "atoll-operation",
             "atoll-process",
             "atoll-search",
@@ -43,6 +51,8 @@ const EDGES: &[(&str, &[&str])] = &[
     // Faces know the contract, and a mechanism that only moves bytes.
     ("atoll-http", &["atoll-api", "atoll-auth", "atoll-operation", "atoll-proxy"]),
     ("atoll-client", &["atoll-api", "atoll-operation"]),
+    // It stands on the client, and packs directories that are copied.
+    ("atoll-cli", &["atoll-api", "atoll-archive", "atoll-client", "atoll-operation"]),
     // It starts the servers whose tools it passes on.
     ("atoll-mcp", &["atoll-api", "atoll-operation", "atoll-process"]),
     // Programs wire everything; nothing depends on them.
@@ -51,7 +61,9 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "atoll-api",
             "atoll-auth",
+            "atoll-cli",
             "atoll-client",
+            "atoll-convert",
             "atoll-http",
             "atoll-mcp",
             "atoll-operation",
@@ -76,6 +88,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("atoll-http", &["rmcp"]),
     ("atoll-mcp", &["axum", "hyper", "tower"]),
     ("atoll-client", &["axum", "rmcp"]),
+    ("atoll-cli", &["axum", "hyper", "rmcp", "tower"]),
     ("atoll", &["axum", "hyper", "rmcp", "tower"]),
 ];
 
@@ -83,12 +96,17 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 const ONE_HOME: &[&str] = &[
     "axum",
     "bollard",
+    "dom_smoothie",
     "grep-searcher",
+    "htmd",
     "ignore",
     "inotify",
     "jsonwebtoken",
     "kube",
+    "office_oxide",
+    "pdf-inspector",
     "pty-process",
+    "quick-xml",
     "rmcp",
     "rusqlite",
     "vt100",

@@ -138,12 +138,23 @@ impl Authenticator {
     pub fn without(&self) -> Result<Arc<Principal>, Refusal> {
         match self.policy {
             Policy::Open | Policy::Optional => Ok(Arc::clone(&self.anonymous)),
+            Policy::Required if self.keys.is_empty() && self.tokens.is_empty() => {
+                Err(Refusal::Unconfigured)
+            }
             Policy::Required => Err(Refusal::Missing),
         }
     }
 
+    /// Whether a shared secret is the only thing asked for.
+    pub fn asks_for_a_secret_alone(&self) -> bool {
+        self.keys.is_empty() && self.tokens.are_secrets()
+    }
+
     /// Who comes with this credential.
     pub fn check(&self, presented: Presented<'_>) -> Result<Arc<Principal>, Refusal> {
+        if let Err(Refusal::Unconfigured) = self.without() {
+            return Err(Refusal::Unconfigured);
+        }
         let found = match presented {
             Presented::Bearer(text) => match self.keys.find(text) {
                 None if !self.tokens.is_empty() => return self.tokens.find(text),
@@ -208,6 +219,24 @@ mod tests {
             policy(Settings { api_keys: key(), token_keys: secret(), ..settings() }),
             Policy::Required
         );
+    }
+
+    #[test]
+    fn whoever_asks_for_what_nobody_can_have_is_told_so() {
+        let auth = Authenticator::new(Settings { required: true, ..settings() }).unwrap();
+        assert_eq!(auth.without(), Err(Refusal::Unconfigured));
+        assert_eq!(auth.check(Presented::Bearer("any")), Err(Refusal::Unconfigured));
+        assert_eq!(Refusal::Unconfigured.message(), "authentication required but not configured");
+    }
+
+    #[test]
+    fn a_secret_is_alone_only_where_nothing_else_is_good() {
+        let alone = |settings| Authenticator::new(settings).unwrap().asks_for_a_secret_alone();
+        assert!(!alone(settings()));
+        assert!(alone(Settings { token_keys: secret(), ..settings() }));
+        assert!(alone(Settings { token_keys: secret(), required: true, ..settings() }));
+        assert!(!alone(Settings { token_keys: secret(), api_keys: key(), ..settings() }));
+        assert!(!alone(Settings { api_keys: key(), ..settings() }));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 /// Why a request without a good credential is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
+    /// A credential is asked for, and none could be good: nothing is configured.
+    Unconfigured,
     /// There is no credential.
     Missing,
     /// There is something, but not in the form of a credential.
@@ -30,6 +32,7 @@ impl Refusal {
     /// What happened, in the words existing clients know.
     pub const fn message(self) -> &'static str {
         match self {
+            Self::Unconfigured => "authentication required but not configured",
             Self::Missing => "missing authorization header",
             Self::Format => "invalid authorization format",
             _ => "invalid token",
@@ -39,6 +42,9 @@ impl Refusal {
     /// What to do.
     pub const fn advice(self) -> &'static str {
         match self {
+            Self::Unconfigured => {
+                "Give the server a key, a public key or a secret, as docs/auth.md tells, and start it again."
+            }
             Self::Missing => {
                 "Send a credential as `Authorization: Bearer …` or `X-AIO-API-Key: …`, or a ticket as `?ticket=…`."
             }

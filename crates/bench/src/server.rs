@@ -158,6 +158,11 @@ impl Launch {
         self
     }
 
+    /// The program itself.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Starts the server; it has answered a health request when this returns.
     pub(crate) fn start(&self) -> Result<Server, Failure> {
         if !self.program.exists() {

@@ -1,10 +1,12 @@
 //! The browser as the rest of the server sees it: started on first need, and again when it has died.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use atoll_process::Spawner;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -26,6 +28,8 @@ pub struct Browser {
     current: RwLock<Option<Arc<Instance>>>,
     /// Starting and ending happen one after the other.
     changing: tokio::sync::Mutex<()>,
+    /// A program that answers already, while we connect to it.
+    answering: watch::Sender<Option<Arc<Chromium>>>,
     /// Whoever watches over the program stops when the browser is dropped, which ends the program.
     dropped: DropGuard,
 }
@@ -70,6 +74,7 @@ impl Browser {
             options: Mutex::new(Arc::new(options)),
             current: RwLock::default(),
             changing: tokio::sync::Mutex::default(),
+            answering: watch::Sender::default(),
             dropped: CancellationToken::new().drop_guard(),
         })
     }
@@ -114,9 +119,36 @@ impl Browser {
         self.options.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Where others can talk to it. Starts it if need be.
-    pub async fn debug_endpoint(&self) -> Result<Endpoint, Error> {
-        Ok(self.instance().await?.chromium.endpoint.clone())
+    /// The port of its DevTools, when it runs.
+    pub fn debug_port(&self) -> Option<u16> {
+        self.running().map(|instance| instance.chromium.endpoint.port)
+    }
+
+    /// Where others can talk to it. Starts it if need be; others need not wait until we are connected to it ourselves.
+    pub async fn debug_endpoint(self: &Arc<Self>) -> Result<Endpoint, Error> {
+        let chromium = match self.running() {
+            Some(instance) => instance.chromium.clone(),
+            None => self.answering().await?,
+        };
+        chromium.shared.store(true, Ordering::Relaxed);
+        Ok(chromium.endpoint.clone())
+    }
+
+    /// A program that answers; one is started if there is none.
+    async fn answering(self: &Arc<Self>) -> Result<Arc<Chromium>, Error> {
+        let mut answering = self.answering.subscribe();
+        let browser = self.clone();
+        let starting = self.tasks.spawn(async move { browser.instance().await });
+        tokio::select! {
+            started = starting => match started {
+                Ok(instance) => instance.map(|instance| instance.chromium.clone()),
+                Err(_) => Err(Error::BrowserGone { why: "its start failed".to_owned() }),
+            },
+            Ok(chromium) = answering.wait_for(Option::is_some) => {
+                let gone = || Error::BrowserGone { why: "it ended at once".to_owned() };
+                chromium.clone().ok_or_else(gone)
+            }
+        }
     }
 
     /// What it says it is. Starts it if need be.
@@ -197,6 +229,7 @@ impl Browser {
         }
         let options = self.staged(options).await;
         let chromium = Arc::new(Chromium::launch(&self.spawner, &options).await?);
+        let _answering = Answering::tell(&self.answering, &chromium);
         let connected = Instance::connect(chromium.clone(), options, self.tasks.clone(), &[]).await;
         if connected.is_err() {
             chromium.kill().await;
@@ -236,6 +269,22 @@ impl Browser {
                 () = dropped.cancelled() => instance.end("it is no longer needed"),
             }
         });
+    }
+}
+
+/// Tells of a program that answers, until it is connected to or given up.
+struct Answering<'a>(&'a watch::Sender<Option<Arc<Chromium>>>);
+
+impl<'a> Answering<'a> {
+    fn tell(place: &'a watch::Sender<Option<Arc<Chromium>>>, chromium: &Arc<Chromium>) -> Self {
+        place.send_replace(Some(chromium.clone()));
+        Self(place)
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(None);
     }
 }
 

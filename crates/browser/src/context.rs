@@ -1,6 +1,7 @@
 //! A browser context: cookies, storage and tabs of one agent, apart from those of others.
 
 use std::ops::Deref;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -264,6 +265,11 @@ impl Context {
 
     pub(crate) fn weak_instance(&self) -> &Weak<Instance> {
         &self.instance
+    }
+
+    /// Whether the browser may have other clients.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.instance().is_some_and(|instance| instance.chromium.shared.load(Ordering::Relaxed))
     }
 
     fn instance(&self) -> Option<Arc<Instance>> {

@@ -18,6 +18,11 @@ use crate::{Point, js};
 
 /// Name of the utility world.
 pub(crate) const WORLD: &str = "atoll";
+/// What our script in a page calls to tell the page's title; the page itself does not see it.
+pub(crate) const TELL_TITLE: &str = "atollTellTitle";
+/// Tells the title of a page once it is loaded, after the page's own code has heard of that.
+pub(crate) const ON_LOAD: &str = "if (window === window.top) addEventListener('DOMContentLoaded', \
+     () => addEventListener('load', () => atollTellTitle(document.title)))";
 
 /// Whose variables code sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +50,8 @@ pub(crate) struct State {
     pub(crate) name: String,
     /// The document it shows.
     pub(crate) loader: String,
+    /// What that document was called when it had been loaded, if it told.
+    pub(crate) title: Option<String>,
     /// The document the following is about.
     pub(crate) lifecycle_of: String,
     /// What has become of it: names of `Page.lifecycleEvent`.
@@ -69,6 +76,7 @@ impl Frame {
             url: String::new(),
             name: String::new(),
             loader: String::new(),
+            title: None,
             lifecycle_of: String::new(),
             lifecycle: Vec::new(),
             main: None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use atoll_cdp::{Event, Session};
 use serde_json::{Value, json};
 
-use crate::frame::{Frame, WORLD};
+use crate::frame::{Frame, TELL_TITLE, WORLD};
 use crate::tab::Tab;
 
 /// Frames a tab may have: a page that makes more is not worth following.
@@ -141,6 +141,11 @@ impl Tab {
                     lifecycle(&frame, named("loaderId"), named("name"));
                 }
             }
+            "Runtime.bindingCalled" if named("name") == TELL_TITLE => {
+                if session.id() == self.session().id() {
+                    self.main_frame().state().title = params["payload"].as_str().map(str::to_owned);
+                }
+            }
             "Runtime.executionContextCreated" => self.world_made(session, &params["context"]),
             "Runtime.executionContextDestroyed" => {
                 let context = named("executionContextUniqueId");
@@ -240,6 +245,7 @@ fn show(frame: &Frame, described: &Value) {
     let text = |field: &str| described[field].as_str().unwrap_or_default();
     let mut state = frame.state();
     text("loaderId").clone_into(&mut state.loader);
+    state.title = None;
     text("name").clone_into(&mut state.name);
     state.url = format!("{}{}", text("url"), text("urlFragment"));
 }

@@ -30,7 +30,7 @@ pub mod state;
 
 pub use atoll_cdp::{CdpError, Event, Reply, Session, Subscription};
 pub use browser::{Browser, Restart, RestartMode, Version};
-pub use chromium::{Endpoint, PolicyChange};
+pub use chromium::{Endpoint, PolicyChange, is_installed};
 pub use context::{Context, HiddenTab};
 pub use error::Error;
 pub use frame::{Frame, World};

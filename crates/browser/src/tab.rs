@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::context::Context;
 use crate::element::Elements;
 use crate::error::Error;
-use crate::frame::{Frame, WORLD};
+use crate::frame::{Frame, ON_LOAD, TELL_TITLE, WORLD};
 use crate::frames::Frames;
 use crate::instance::Instance;
 use crate::page::{Console, Recorder, TrafficLog};
@@ -188,9 +188,14 @@ impl Tab {
         *self.life.borrow() == Life::Closed
     }
 
+    /// An operation that only looks at the page begins.
+    pub(crate) fn begin_look(&self) {
+        self.traffic.begin();
+    }
+
     /// An operation that acts on the page begins: what is waited for afterwards may happen from here on.
     pub fn begin_action(&self) {
-        self.traffic.begin();
+        self.begin_look();
         if let Ok(context) = self.context() {
             context.take_downloads();
         }
@@ -341,8 +346,12 @@ pub(crate) async fn attach(
         session.start("Page.setLifecycleEventsEnabled", json!({ "enabled": true }))?,
         session.start("Runtime.enable", json!({}))?,
         session.start(
+            "Runtime.addBinding",
+            json!({ "name": TELL_TITLE, "executionContextName": WORLD }),
+        )?,
+        session.start(
             "Page.addScriptToEvaluateOnNewDocument",
-            json!({ "source": "", "worldName": WORLD, "runImmediately": true }),
+            json!({ "source": ON_LOAD, "worldName": WORLD, "runImmediately": true }),
         )?,
         session.start("Network.enable", json!({ "maxPostDataSize": 65536 }))?,
         session.start("Log.enable", json!({}))?,

@@ -1,19 +1,22 @@
-//! The connection: one task writes, one reads, and every answer finds the command it is for.
+//! The connection: commands are written by whoever sends them, one task reads, and every answer finds the command it is
+//! for. What the socket does not take at once is written by a second task, so that nobody who sends ever waits.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use futures::stream::{SplitSink, SplitStream};
-use futures::{SinkExt, StreamExt};
+use futures::{Sink, Stream};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use tokio_util::task::TaskTracker;
 
 use crate::error::CdpError;
@@ -40,11 +43,22 @@ pub struct Connection(Arc<Inner>);
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    outgoing: Mutex<Option<mpsc::UnboundedSender<String>>>,
+    line: Mutex<Line>,
+    /// Wakes the task that writes what the socket did not take.
+    unwritten: Notify,
+    /// Nothing more is to be sent.
+    closing: AtomicBool,
     pending: Mutex<HashMap<u64, Pending>>,
     latest: AtomicU64,
     pub(crate) subscribers: Arc<Mutex<Subscribers>>,
     closed: watch::Sender<Option<String>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    socket: WebSocketStream<TcpStream>,
+    /// The socket did not take all: the task that writes waits for it, and is the only one to do so.
+    blocked: bool,
 }
 
 #[derive(Debug)]
@@ -112,17 +126,17 @@ impl Connection {
         let (socket, _) = tokio_tungstenite::client_async_with_config(&url, stream, Some(config))
             .await
             .map_err(|error| failed(&error))?;
-        let (sink, stream) = socket.split();
-        let (outgoing, queue) = mpsc::unbounded_channel();
         let inner = Arc::new(Inner {
-            outgoing: Mutex::new(Some(outgoing)),
+            line: Mutex::new(Line { socket, blocked: false }),
+            unwritten: Notify::new(),
+            closing: AtomicBool::default(),
             pending: Mutex::default(),
             latest: AtomicU64::new(0),
             subscribers: Arc::default(),
             closed: watch::channel(None).0,
         });
-        tasks.spawn(write(sink, queue));
-        tasks.spawn(read(stream, inner.clone(), observer));
+        tasks.spawn(write(inner.clone()));
+        tasks.spawn(read(inner.clone(), observer));
         Ok(Self(inner))
     }
 
@@ -148,7 +162,7 @@ impl Connection {
 
     /// Ends the connection.
     pub fn close(&self) {
-        self.0.outgoing().take();
+        self.0.shut();
     }
 
     /// Why it has ended, if it has.
@@ -171,8 +185,48 @@ impl Inner {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn outgoing(&self) -> MutexGuard<'_, Option<mpsc::UnboundedSender<String>>> {
-        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends nothing more.
+    fn shut(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.unwritten.notify_one();
+    }
+
+    /// Writes a message, or leaves it for the task that writes. `false` when nothing can be written any more.
+    fn write(&self, message: String) -> bool {
+        if self.closing.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut line = self.line();
+        // The socket's own buffer takes it in any case, in order; how much can be in it is bounded by `COMMANDS`.
+        if Pin::new(&mut line.socket).start_send(Message::text(message)).is_err() {
+            return false;
+        }
+        if line.blocked {
+            return true;
+        }
+        match Pin::new(&mut line.socket).poll_flush(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(written) => written.is_ok(),
+            Poll::Pending => {
+                line.blocked = true;
+                self.unwritten.notify_one();
+                true
+            }
+        }
+    }
+
+    fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<Result<(), SocketError>> {
+        let mut line = self.line();
+        let written = Pin::new(&mut line.socket).poll_flush(cx);
+        line.blocked = written.is_pending();
+        written
+    }
+
+    fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Message, SocketError>>> {
+        Pin::new(&mut self.line().socket).poll_next(cx)
     }
 
     fn subscribers(&self) -> MutexGuard<'_, Subscribers> {
@@ -210,10 +264,8 @@ impl Inner {
             pending.insert(id, entry);
         }
         let waiting = Waiting { connection: self.clone(), id };
-        let sent = self.outgoing().as_ref().map(|outgoing| outgoing.send(message.to_string()));
-        match sent {
-            Some(Ok(())) => {}
-            Some(Err(_)) | None => return Err(self.gone()),
+        if !self.write(message.to_string()) {
+            return Err(self.gone());
         }
         // The reader may have swept the table between the two steps above; it marks the end before it sweeps.
         if self.closed.borrow().is_some() {
@@ -274,7 +326,7 @@ impl Inner {
 
     fn end(&self, why: &str) {
         self.closed.send_replace(Some(why.to_owned()));
-        self.outgoing().take();
+        self.shut();
         let error = CdpError::Closed { why: why.to_owned() };
         let failed: Vec<_> = self.pending().drain().collect();
         for (_, pending) in failed {
@@ -297,26 +349,24 @@ impl Refusal {
     }
 }
 
-type Socket = WebSocketStream<TcpStream>;
-
-/// Writes what is queued, flushing once per burst, until nobody can queue more.
-async fn write(mut sink: SplitSink<Socket, Message>, mut queue: mpsc::UnboundedReceiver<String>) {
-    while let Some(message) = queue.recv().await {
-        let mut sent = sink.feed(Message::text(message)).await;
-        while let (Ok(()), Ok(message)) = (&sent, queue.try_recv()) {
-            sent = sink.feed(Message::text(message)).await;
+/// Writes what the socket did not take at once, until the connection is to end; then says good-bye.
+async fn write(inner: Arc<Inner>) {
+    loop {
+        inner.unwritten.notified().await;
+        if poll_fn(|cx| inner.poll_flush(cx)).await.is_err() {
+            return;
         }
-        if sent.is_err() || sink.flush().await.is_err() {
+        if inner.closing.load(Ordering::Acquire) {
             break;
         }
     }
     // The browser may be gone already.
-    let _gone = sink.close().await;
+    let _gone = poll_fn(|cx| Pin::new(&mut inner.line().socket).poll_close(cx)).await;
 }
 
-async fn read(mut stream: SplitStream<Socket>, inner: Arc<Inner>, observer: Arc<dyn Observer>) {
+async fn read(inner: Arc<Inner>, observer: Arc<dyn Observer>) {
     let why = loop {
-        match stream.next().await {
+        match poll_fn(|cx| inner.poll_next(cx)).await {
             Some(Ok(Message::Text(text))) => inner.take(&text, &*observer),
             Some(Ok(Message::Close(_))) | None => break "the browser closed it".to_owned(),
             Some(Ok(_)) => {}

@@ -235,3 +235,28 @@ async fn nobody_to_talk_to_is_named() {
     let opened = Connection::open("127.0.0.1", port, "/", seen, &TaskTracker::new()).await;
     assert!(matches!(opened, Err(CdpError::Connect { .. })), "{opened:?}");
 }
+
+#[tokio::test]
+async fn commands_the_browser_does_not_take_yet_wait_for_it_in_order() {
+    let (connection, mut played, _) = connected().await;
+    let root = connection.root();
+    // More than the sockets' buffers hold: nobody reads yet, and nobody who sends waits.
+    let large = "x".repeat(1 << 20);
+    let start = |n: u64| root.start("A.large", json!({ "n": n, "text": large })).unwrap();
+    let mut replies: Vec<_> = (0..32).map(start).collect();
+    let answering = async {
+        for n in 0..64 {
+            let command = played.command().await;
+            assert_eq!(command["params"]["n"], n);
+            played.say(&json!({ "id": command["id"], "result": { "n": n } })).await;
+        }
+    };
+    let asking = async {
+        // Others come while some are being written.
+        replies.extend((32..64).map(start));
+        for (n, reply) in replies.into_iter().enumerate() {
+            assert_eq!(reply.within(LONG).await.unwrap()["n"], n);
+        }
+    };
+    tokio::join!(answering, asking);
+}

@@ -35,7 +35,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server at `http://host:port[/prefix]` or `unix:/path`.
+    /// A client of the server at `http://host:port[/prefix]`, the same with https, or `unix:/path`.
     pub fn new(address: &str) -> Result<Self, ClientError> {
         let wrong = || ClientError::Address(address.to_owned());
         let (connector, base) = if let Some(path) = address.strip_prefix("unix:") {
@@ -43,10 +43,15 @@ impl Client {
             (Connector::Unix(path.into()), "http://localhost".to_owned())
         } else {
             let uri: Uri = address.parse().map_err(|_| wrong())?;
-            let usable = uri.scheme_str() == Some("http") && uri.query().is_none();
-            let host = uri.authority().filter(|_| usable).ok_or_else(wrong)?;
+            let connector = match uri.scheme_str() {
+                Some("http") => Connector::Tcp,
+                Some("https") => Connector::tls()?,
+                _ => return Err(wrong()),
+            };
+            let host = uri.authority().filter(|_| uri.query().is_none()).ok_or_else(wrong)?;
             let prefix = uri.path().trim_end_matches('/');
-            (Connector::Tcp, format!("http://{host}{prefix}"))
+            let scheme = uri.scheme_str().unwrap_or("http");
+            (connector, format!("{scheme}://{host}{prefix}"))
         };
         Ok(Self {
             http: HttpClient::builder(TokioExecutor::new()).build(connector),
@@ -87,6 +92,37 @@ impl Client {
         input: O,
         resume_after: Option<&str>,
     ) -> Result<Events, ClientError> {
+        self.events(&O::SPEC, &input, resume_after).await
+    }
+
+    /// Opens a conversation.
+    pub async fn converse<C: Conversation>(&self, input: C) -> Result<Talk<C>, ClientError> {
+        Talk::open(self.upgrade(&C::SPEC, &input).await?).await
+    }
+
+    /// Uploads a file.
+    pub async fn upload<U: Upload>(
+        &self,
+        input: U,
+        filename: &str,
+        file: impl Into<Payload>,
+    ) -> Result<U::Output, ClientError> {
+        let file = Some((filename, file.into()));
+        let (status, body) = self.send_form(&U::SPEC, &input, file).await?;
+        answer::read(U::SPEC.id, status, &body)
+    }
+
+    /// Downloads a file, or the part of it that a `Range` header of this client asks for.
+    pub async fn download<D: Download>(&self, input: D) -> Result<Downloading, ClientError> {
+        self.fetch(&D::SPEC, &input).await
+    }
+
+    pub(crate) async fn events<T: Serialize>(
+        &self,
+        spec: &Spec,
+        input: &T,
+        resume_after: Option<&str>,
+    ) -> Result<Events, ClientError> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(stream::CONTENT_TYPE));
         if let Some(id) = resume_after {
@@ -94,7 +130,7 @@ impl Client {
             let id = id.map_err(|_| ClientError::Header("Last-Event-ID".to_owned()))?;
             headers.insert("last-event-id", id);
         }
-        let response = self.send(&O::SPEC, &input, &headers).await?;
+        let response = self.send(spec, input, &headers).await?;
         let content_type = response.headers().get(header::CONTENT_TYPE);
         let streams = content_type
             .is_some_and(|content_type| content_type.as_bytes() == stream::CONTENT_TYPE.as_bytes());
@@ -105,39 +141,46 @@ impl Client {
         Err(answer::read_refusal(status, &body))
     }
 
-    /// Opens a conversation.
-    pub async fn converse<C: Conversation>(&self, input: C) -> Result<Talk<C>, ClientError> {
+    pub(crate) async fn upgrade<T: Serialize>(
+        &self,
+        spec: &Spec,
+        input: &T,
+    ) -> Result<Response<Incoming>, ClientError> {
         let (key, headers) = converse::handshake();
-        let response = self.send(&C::SPEC, &input, &headers).await?;
+        let response = self.send(spec, input, &headers).await?;
         if converse::is_accepted(&response, &key) {
-            return Talk::open(response).await;
+            return Ok(response);
         }
         let (status, body) = collect(response).await?;
         Err(answer::read_refusal(status, &body))
     }
 
-    /// Uploads a file.
-    pub async fn upload<U: Upload>(
+    pub(crate) async fn send_form<T: Serialize>(
         &self,
-        input: U,
-        filename: &str,
-        file: impl Into<Payload>,
-    ) -> Result<U::Output, ClientError> {
-        let (path, fields) = request::form_fields(&U::SPEC, &input)?;
-        let (content_type, body) = transfer::form(&fields, filename, file.into());
+        spec: &Spec,
+        input: &T,
+        file: Option<(&str, Payload)>,
+    ) -> Result<(u16, Bytes), ClientError> {
+        let (path, fields) = request::form_fields(spec, input)?;
+        let form = transfer::form(&fields, file);
         let mut headers = HeaderMap::new();
-        let content_type = HeaderValue::from_str(&content_type);
+        let content_type = HeaderValue::from_str(&form.content_type);
         let content_type =
             content_type.map_err(|_| ClientError::Header("Content-Type".to_owned()))?;
         headers.insert(header::CONTENT_TYPE, content_type);
-        let response = self.request(&U::SPEC, &path, &headers, body).await?;
-        let (status, body) = collect(response).await?;
-        answer::read(U::SPEC.id, status, &body)
+        if let Some(length) = form.length {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        let response = self.request(spec, &path, &headers, form.body).await?;
+        collect(response).await
     }
 
-    /// Downloads a file, or the part of it that a `Range` header of this client asks for.
-    pub async fn download<D: Download>(&self, input: D) -> Result<Downloading, ClientError> {
-        let response = self.send(&D::SPEC, &input, &HeaderMap::new()).await?;
+    pub(crate) async fn fetch<T: Serialize>(
+        &self,
+        spec: &Spec,
+        input: &T,
+    ) -> Result<Downloading, ClientError> {
+        let response = self.send(spec, input, &HeaderMap::new()).await?;
         if response.status().is_success() {
             return Ok(Downloading::new(response));
         }
@@ -145,7 +188,7 @@ impl Client {
         Err(answer::read_refusal(status, &body))
     }
 
-    async fn send<T: Serialize>(
+    pub(crate) async fn send<T: Serialize>(
         &self,
         spec: &Spec,
         input: &T,
@@ -181,7 +224,7 @@ impl Client {
     }
 }
 
-async fn collect(response: Response<Incoming>) -> Result<(u16, Bytes), ClientError> {
+pub(crate) async fn collect(response: Response<Incoming>) -> Result<(u16, Bytes), ClientError> {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map_err(|error| ClientError::transport("the answer broke off", error))?;
@@ -194,10 +237,16 @@ mod tests {
 
     #[test]
     fn addresses_are_checked_when_the_client_is_made() {
-        for address in ["http://127.0.0.1:1", "http://h/prefix/", "http://[::1]:8", "unix:/run/s"] {
+        for address in [
+            "http://127.0.0.1:1",
+            "http://h/prefix/",
+            "http://[::1]:8",
+            "https://h/prefix",
+            "unix:/run/s",
+        ] {
             assert!(Client::new(address).is_ok(), "{address}");
         }
-        for address in ["", "localhost:8080", "https://h", "/run/s", "http://h/?x=1", "ftp://h"] {
+        for address in ["", "localhost:8080", "/run/s", "http://h/?x=1", "ftp://h"] {
             let error = Client::new(address).unwrap_err();
             assert!(error.to_string().contains("http://host:port"), "{address}: {error}");
         }

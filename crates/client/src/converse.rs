@@ -1,4 +1,4 @@
-//! A conversation: typed messages both ways over a WebSocket.
+//! A conversation: typed messages both ways over a WebSocket; or texts, for whoever knows its types only at run time.
 //!
 //! The handshake goes through the ordinary HTTP client, so that a refusal comes back whole, over any kind of address.
 
@@ -31,28 +31,43 @@ pub struct Talk<C: Conversation> {
 /// The end that sends.
 #[derive(Debug)]
 pub struct Speaking<C: Conversation> {
-    socket: SplitSink<Socket, Message>,
+    texts: TextSpeaking,
     kind: PhantomData<fn(C)>,
 }
 
 /// The end that receives.
 #[derive(Debug)]
 pub struct Hearing<C: Conversation> {
-    socket: SplitStream<Socket>,
+    texts: TextHearing,
     kind: PhantomData<fn() -> C>,
+}
+
+/// The end that sends texts.
+#[derive(Debug)]
+pub struct TextSpeaking(SplitSink<Socket, Message>);
+
+/// The end that receives texts.
+#[derive(Debug)]
+pub struct TextHearing(SplitStream<Socket>);
+
+/// Both ends of the conversation an answer opens.
+pub(crate) async fn open(
+    response: Response<Incoming>,
+) -> Result<(TextSpeaking, TextHearing), ClientError> {
+    let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
+        ClientError::transport("the connection did not become a WebSocket", error)
+    })?;
+    let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
+    let (speaking, hearing) = socket.split();
+    Ok((TextSpeaking(speaking), TextHearing(hearing)))
 }
 
 impl<C: Conversation> Talk<C> {
     pub(crate) async fn open(response: Response<Incoming>) -> Result<Self, ClientError> {
-        let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
-            ClientError::transport("the connection did not become a WebSocket", error)
-        })?;
-        let socket =
-            WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
-        let (speaking, hearing) = socket.split();
+        let (speaking, hearing) = open(response).await?;
         Ok(Self {
-            speaking: Speaking { socket: speaking, kind: PhantomData },
-            hearing: Hearing { socket: hearing, kind: PhantomData },
+            speaking: Speaking { texts: speaking, kind: PhantomData },
+            hearing: Hearing { texts: hearing, kind: PhantomData },
         })
     }
 
@@ -77,30 +92,49 @@ impl<C: Conversation> Speaking<C> {
     pub async fn send(&mut self, message: &C::Up) -> Result<(), ClientError> {
         let text = serde_json::to_string(message)
             .map_err(|error| ClientError::Input(error.to_string()))?;
-        let sent = self.socket.send(Message::text(text)).await;
-        sent.map_err(|error| ClientError::transport("the message could not be sent", error))
+        self.texts.send(text).await
     }
 
     /// Ends the conversation.
-    pub async fn close(mut self) -> Result<(), ClientError> {
-        let closed = self.socket.close().await;
-        closed.map_err(|error| ClientError::transport("the conversation did not end well", error))
+    pub async fn close(self) -> Result<(), ClientError> {
+        self.texts.close().await
     }
 }
 
 impl<C: Conversation> Hearing<C> {
     /// The next message; none when the conversation is over.
     pub async fn receive(&mut self) -> Option<Result<C::Down, ClientError>> {
+        let text = match self.texts.receive().await? {
+            Ok(text) => text,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(serde_json::from_str(&text).map_err(|error| ClientError::Answer {
+            status: StatusCode::SWITCHING_PROTOCOLS.as_u16(),
+            message: error.to_string(),
+        }))
+    }
+}
+
+impl TextSpeaking {
+    /// Sends a message.
+    pub async fn send(&mut self, text: String) -> Result<(), ClientError> {
+        let sent = self.0.send(Message::text(text)).await;
+        sent.map_err(|error| ClientError::transport("the message could not be sent", error))
+    }
+
+    /// Ends the conversation.
+    pub async fn close(mut self) -> Result<(), ClientError> {
+        let closed = self.0.close().await;
+        closed.map_err(|error| ClientError::transport("the conversation did not end well", error))
+    }
+}
+
+impl TextHearing {
+    /// The next message; none when the conversation is over.
+    pub async fn receive(&mut self) -> Option<Result<String, ClientError>> {
         loop {
-            match self.socket.next().await? {
-                Ok(Message::Text(text)) => {
-                    return Some(serde_json::from_str(&text).map_err(|error| {
-                        ClientError::Answer {
-                            status: StatusCode::SWITCHING_PROTOCOLS.as_u16(),
-                            message: error.to_string(),
-                        }
-                    }));
-                }
+            match self.0.next().await? {
+                Ok(Message::Text(text)) => return Some(Ok(text.as_str().to_owned())),
                 Ok(Message::Close(_)) => return None,
                 Ok(_) => {}
                 Err(error) => {

@@ -7,7 +7,9 @@ use serde_json::Value;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The server's address cannot be used.
-    #[error("{0:?} is no server address: give http://host:port[/prefix] or unix:/path/to/socket")]
+    #[error(
+        "{0:?} is no server address: give http://host:port[/prefix], https://… or unix:/path/to/socket"
+    )]
     Address(String),
     /// A header cannot be sent.
     #[error(

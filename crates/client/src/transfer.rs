@@ -18,17 +18,28 @@ use crate::client::Body;
 use crate::error::ClientError;
 
 /// The bytes of a file to upload.
-pub struct Payload(ByteStream);
+pub struct Payload {
+    bytes: ByteStream,
+    length: Option<u64>,
+}
+
+impl Payload {
+    /// Bytes that come piece by piece, of which it is known how many there will be. A server takes them faster.
+    pub fn of_length(bytes: ByteStream, length: u64) -> Self {
+        Self { bytes, length: Some(length) }
+    }
+}
 
 impl From<ByteStream> for Payload {
     fn from(bytes: ByteStream) -> Self {
-        Self(bytes)
+        Self { bytes, length: None }
     }
 }
 
 impl From<Bytes> for Payload {
     fn from(bytes: Bytes) -> Self {
-        Self(stream::iter([Ok(bytes)]).boxed())
+        let length = Some(bytes.len() as u64);
+        Self { bytes: stream::iter([Ok(bytes)]).boxed(), length }
     }
 }
 
@@ -44,12 +55,16 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A form with these fields and a file behind them: its content type and its bytes.
-pub(crate) fn form(
-    fields: &[(String, String)],
-    filename: &str,
-    Payload(file): Payload,
-) -> (String, Body) {
+/// A form, ready to be sent.
+pub(crate) struct Form {
+    pub(crate) content_type: String,
+    pub(crate) body: Body,
+    /// How many bytes it has, where that is known beforehand.
+    pub(crate) length: Option<u64>,
+}
+
+/// A form with these fields and a file behind them.
+pub(crate) fn form(fields: &[(String, String)], file: Option<(&str, Payload)>) -> Form {
     let random = generate_key();
     let random = random.chars().filter(char::is_ascii_alphanumeric);
     let boundary: String = "atoll-form-".chars().chain(random).collect();
@@ -60,17 +75,24 @@ pub(crate) fn form(
             "--{boundary}\r\nContent-Disposition: form-data; name={name}\r\n\r\n{text}\r\n"
         ));
     }
-    let filename = quote(filename);
-    head.push_str(&format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename={filename}\r\n\
-         Content-Type: application/octet-stream\r\n\r\n"
-    ));
-    let tail = format!("\r\n--{boundary}--\r\n");
+    let mut tail = format!("--{boundary}--\r\n");
+    let mut payload = Payload { bytes: stream::empty().boxed(), length: Some(0) };
+    if let Some((filename, file)) = file {
+        let filename = quote(filename);
+        head.push_str(&format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename={filename}\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        ));
+        tail.insert_str(0, "\r\n");
+        payload = file;
+    }
+    let length = payload.length.map(|length| length + (head.len() + tail.len()) as u64);
     let whole = stream::iter([Ok(Bytes::from(head))])
-        .chain(file)
+        .chain(payload.bytes)
         .chain(stream::iter([Ok(Bytes::from(tail))]));
     let body = StreamBody::new(whole.map(|bytes: io::Result<Bytes>| bytes.map(Frame::data)));
-    (format!("multipart/form-data; boundary={boundary}"), body.boxed_unsync())
+    let content_type = format!("multipart/form-data; boundary={boundary}");
+    Form { content_type, body: body.boxed_unsync(), length }
 }
 
 /// A text in quotes; what would end the header becomes `_`.

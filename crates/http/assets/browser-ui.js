@@ -63,6 +63,9 @@ async function watch(id) {
     } else if (message.method === "Page.frameNavigated" && !message.params.frame.parentId) {
       element("url").value = message.params.frame.url;
       showTabs();
+    } else if (message.method === "Page.loadEventFired") {
+      // Only now the title is known.
+      showTabs();
     }
   };
   mine.onclose = () => {
@@ -76,6 +79,8 @@ async function watch(id) {
     await call("Page.bringToFront");
     const tree = await call("Page.getFrameTree");
     element("url").value = tree.frameTree?.frame.url ?? "";
+    // The page may have gone elsewhere since it was listed.
+    showTabs();
     await call("Page.startScreencast", { format: "jpeg", quality: 70, maxWidth: 2560, maxHeight: 2560 });
     say("Connected", "connected");
   };

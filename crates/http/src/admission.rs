@@ -1,7 +1,8 @@
 //! Authentication, before anything is routed: who sends a request, or why it goes no further.
 //!
 //! A request may carry several credentials; the first good one counts. The decision looks at the exact path and the
-//! method, never at what a query or an extension looks like. Only what [`PUBLIC`] lists is answered to everybody.
+//! method, never at what a query or an extension looks like. Only what [`PUBLIC`] lists is answered to everybody, and the
+//! published scripts that pages of others load from here.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,12 +14,17 @@ use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, Uri};
 use axum::response::Response;
 
+use crate::assets::is_public;
 use crate::credential::{self, COOKIE, KEY_HEADERS, ORIGINAL_URI};
 use crate::dialect::Failure;
 use crate::origin::{prefix, protocol};
+use crate::passage::Passage;
+use crate::preview::Named;
 
 /// Answered to everybody who asks with `GET` or `HEAD`: that the server lives, and its version.
 pub(crate) const PUBLIC: [&str; 2] = ["/health", "/v1/ping"];
+/// The API's description, which clients that know nothing but a shared secret expect to read without it.
+const DESCRIPTION: [&str; 3] = ["/docs", "/v1/docs", "/v1/openapi.json"];
 /// Asks about another request.
 const ASKING: &str = "/auth";
 
@@ -54,12 +60,20 @@ pub(crate) fn admit<B>(
 ) -> Result<Admitted, Failure> {
     let (uri, headers) = (request.uri(), request.headers());
     let asked = matches!(*request.method(), Method::GET | Method::HEAD);
-    if asked && PUBLIC.contains(&uri.path()) {
+    let described = DESCRIPTION.contains(&uri.path()) || uri.path().starts_with("/v1/docs/");
+    let public =
+        PUBLIC.contains(&uri.path()) || described && authenticator.asks_for_a_secret_alone();
+    // What is public here is not so in an app that happens to have the same path.
+    let ours = request.extensions().get::<Named>().is_none();
+    if ours && (asked && public || is_public(request.method(), uri.path())) {
         return Ok(Admitted { standing: Standing::Public, visit: None });
     }
     let known = |principal| Admitted { standing: Standing::Known(principal), visit: None };
     if authenticator.policy() == Policy::Open {
         return authenticator.without().map(known).map_err(refuse);
+    }
+    if let Err(reason @ Refusal::Unconfigured) = authenticator.without() {
+        return Err(refuse(reason));
     }
     let mut refusal = None;
     let mut check = |presented: Option<Result<Presented<'_>, Refusal>>| {
@@ -77,7 +91,7 @@ pub(crate) fn admit<B>(
         return Ok(known(principal));
     }
 
-    let original = original(uri, headers);
+    let original = original(uri, headers).filter(|_| ours);
     let meant = original.as_ref().unwrap_or(uri);
     let sent = credential::in_query(meant.query().unwrap_or_default());
     let by_query = check(as_sent(sent.key.as_ref(), Presented::Key))
@@ -130,14 +144,16 @@ fn is_visit<B>(request: &Request<B>) -> bool {
 }
 
 impl Visit {
-    /// Gives the browser what the files of the page need: a cookie for `base` and what is below, and nothing else.
+    /// Gives the browser what the files of the page need: a cookie for the page's base and what is below, and nothing
+    /// else.
     pub(crate) fn welcome(
         &self,
         authenticator: &Authenticator,
         principal: &Principal,
-        base: &str,
+        passage: &Passage,
         response: &mut Response,
     ) {
+        let base = passage.base();
         if response.status().is_client_error() || response.status().is_server_error() {
             return;
         }
@@ -154,7 +170,9 @@ impl Visit {
             path => path.to_owned(),
         };
         let secure = if *secure { "; Secure" } else { "" };
-        let cookie = format!("{COOKIE}={page}; Path={path}; HttpOnly; SameSite=Strict{secure}");
+        // A browser that follows a link to an app is sent round once, and must bring the cookie then.
+        let site = if passage.is_for_app() { "Lax" } else { "Strict" };
+        let cookie = format!("{COOKIE}={page}; Path={path}; HttpOnly; SameSite={site}{secure}");
         if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
             cookie.set_sensitive(true);
             let headers = response.headers_mut();
@@ -166,6 +184,7 @@ impl Visit {
 
 fn refuse(reason: Refusal) -> Failure {
     let code = match reason {
+        Refusal::Unconfigured => "auth.unconfigured",
         Refusal::Missing => "auth.missing",
         Refusal::Format => "auth.format",
         _ => "auth.invalid",

@@ -4,17 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use atoll_api::auth::{Authenticate, CreateTicket, Ticket};
+use atoll_api::system::Limits;
 use atoll_auth::{Authenticator, Principal};
 use atoll_operation::{Context, Error, Handle, Kind, Registry};
+
+use crate::{activity, pulse};
 
 /// Hands out tickets.
 #[derive(Debug)]
 struct Desk(Arc<Authenticator>);
 
-/// Binds them.
-pub fn bind(registry: &mut Registry, authenticator: &Arc<Authenticator>) {
+/// Binds the operations of this face, and has it told of every call from now on.
+pub fn bind(registry: &mut Registry, authenticator: &Arc<Authenticator>, limits: &Limits) {
     let desk = Arc::new(Desk(Arc::clone(authenticator)));
     registry.bind::<CreateTicket, _>(&desk).bind::<Authenticate, _>(&desk);
+    activity::bind(registry, limits);
+    pulse::bind(registry);
 }
 
 fn caller(cx: &Context) -> Result<&Principal, Error> {

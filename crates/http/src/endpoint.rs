@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use atoll_operation::{Bound, Context, Error, Shape};
+use atoll_operation::{Bound, Context, Error, Shape, Source};
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request};
@@ -11,14 +11,19 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 
 use crate::arrival::Arrival;
-use crate::dialect::{Failure, aio};
+use crate::dialect::deep_agent::{Rooms, Route};
+use crate::dialect::{Asked, Failure, Tongue, unencodable};
 use crate::face::Shared;
 use crate::origin::context;
 use crate::passage::{Passage, Served};
+use crate::preview::{self, Place};
 use crate::request::{self, BodyLimit};
+use crate::sse::Framing;
 use crate::{sse, transfer, websocket, window};
 
 /// Answered to whoever has a good credential, whatever its scopes: it says only that, and what they are.
@@ -30,16 +35,34 @@ pub(crate) struct Endpoint {
     bound: Arc<Bound>,
     served: Served,
     shared: Arc<Shared>,
+    rooms: Arc<Rooms>,
+    /// The way it is reached, where that is not its own.
+    route: Option<&'static Route>,
 }
 
 impl Endpoint {
-    pub(crate) fn new(bound: Arc<Bound>, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(bound: Arc<Bound>, rooms: &Arc<Rooms>, shared: &Arc<Shared>) -> Self {
         let spec = bound.spec();
         let mut served = Served::new(&shared.metrics, spec.id, spec.path);
         if spec.shape == Shape::Window {
             served = served.through_window();
         }
-        Self { bound, served, shared: Arc::clone(shared) }
+        if spec.scope == preview::SCOPE {
+            served = served.through_app();
+        }
+        let (rooms, shared) = (Arc::clone(rooms), Arc::clone(shared));
+        Self { bound, served, shared, rooms, route: None }
+    }
+
+    /// The same, reached by another route.
+    pub(crate) fn by(&self, route: &'static Route) -> Self {
+        Self {
+            bound: Arc::clone(&self.bound),
+            served: Served::new(&self.shared.metrics, self.bound.spec().id, route.path),
+            shared: Arc::clone(&self.shared),
+            rooms: Arc::clone(&self.rooms),
+            route: Some(route),
+        }
     }
 
     pub(crate) fn bound(&self) -> &Bound {
@@ -52,20 +75,28 @@ impl Endpoint {
         passage.serve(&self.served);
         let (parts, body) = request.into_parts();
         let spec = self.bound.spec();
-        if !ANYBODY.contains(&spec.id)
-            && let Err(failure) = passage.permit(spec.scope)
-        {
+        let mut tongue = Tongue::of(&parts.headers, self.route);
+        let permitted =
+            if ANYBODY.contains(&spec.id) { Ok(()) } else { passage.permit(spec.scope) };
+        let ready = match permitted {
+            Ok(()) => {
+                let cx = self.context(&parts);
+                tongue.settle(&parts.headers, spec, &self.rooms, &cx).await
+            }
+            refused => refused,
+        };
+        if let Err(failure) = ready {
             Arrival::new(&parts.headers, body).drain().await;
-            return aio::failure(&failure, Some(spec));
+            return tongue.failure(&failure, spec);
         }
         let outcome = match spec.shape {
-            Shape::Conversation => self.converse(parts, body).await,
-            Shape::Unary | Shape::Streaming => self.carry_out(parts, body).await,
-            Shape::Upload => self.receive(parts, body).await,
-            Shape::Download => self.send(parts, body).await,
+            Shape::Conversation => self.converse(&tongue, parts, body).await,
+            Shape::Unary | Shape::Streaming => self.carry_out(&tongue, parts, body).await,
+            Shape::Upload => self.receive(&tongue, parts, body).await,
+            Shape::Download => self.send(&tongue, parts, body).await,
             Shape::Window => self.look_through(parts, body).await,
         };
-        let mut response = outcome.unwrap_or_else(|failure| aio::failure(&failure, Some(spec)));
+        let mut response = outcome.unwrap_or_else(|failure| tongue.failure(&failure, spec));
         if response.status() == StatusCode::UPGRADE_REQUIRED {
             let protocol = HeaderValue::from_static("websocket");
             response.headers_mut().insert(header::UPGRADE, protocol);
@@ -73,20 +104,38 @@ impl Endpoint {
         response
     }
 
-    async fn carry_out(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
-        let (cx, input) = self.read(&mut parts, body).await?;
-        if self.bound.streams() && sse::is_wanted(&parts.headers) {
+    async fn carry_out(
+        &self,
+        tongue: &Tongue,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response, Failure> {
+        let (cx, input, asked) = self.read(tongue, &mut parts, body).await?;
+        if self.bound.streams() && (tongue.streams() || sse::is_wanted(&parts.headers)) {
             let events = self.bound.stream(cx.clone(), input).await;
-            let events = events.map_err(|error| self.failed(&cx, error))?;
-            return Ok(sse::respond(events, &cx, &self.shared));
+            let events = events.map_err(|error| self.failed(&cx, error));
+            let framing = if tongue.streams() { Framing::Enclosed } else { Framing::Named };
+            let events = match events {
+                Ok(events) => tongue.events(asked, events),
+                Err(failure) => {
+                    let told = tongue.failed_stream(&failure, self.bound.spec());
+                    told.ok_or(failure)?
+                }
+            };
+            return Ok(sse::respond(events, framing, &cx, &self.shared));
         }
         let result = self.bound.call(cx.clone(), input).await;
         let result = result.map_err(|error| self.failed(&cx, error))?;
-        Ok(aio::success(self.bound.spec(), result, cx.take_hint().as_deref()))
+        Ok(tongue.success(self.bound.spec(), asked, result, cx.take_hint().as_deref()))
     }
 
     /// Opens the conversation before the connection changes over, so that a refusal is an ordinary answer.
-    async fn converse(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+    async fn converse(
+        &self,
+        tongue: &Tongue,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response, Failure> {
         let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await;
         let upgrade = upgrade.map_err(|rejection| {
             Failure::new(
@@ -95,14 +144,19 @@ impl Endpoint {
                 format!("connect to {} with a WebSocket: {rejection}", self.bound.spec().path),
             )
         })?;
-        let (cx, input) = self.read(&mut parts, body).await?;
+        let (cx, input, _) = self.read(tongue, &mut parts, body).await?;
         let (up, messages) = websocket::channel();
         let down = self.bound.converse(cx.clone(), input, messages).await;
         let down = down.map_err(|error| self.failed(&cx, error))?;
         Ok(websocket::respond(upgrade, up, down, cx, &self.shared))
     }
 
-    async fn receive(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
+    async fn receive(
+        &self,
+        tongue: &Tongue,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response, Failure> {
         let cx = self.context(&parts);
         let spec = self.bound.spec();
         let limit = BodyLimit {
@@ -110,30 +164,51 @@ impl Endpoint {
             name: "upload_bytes",
             advice: "send it in parts and put them together here",
         };
-        let aliases = aio::aliases(spec.id);
+        let reading = tongue.reading(spec);
         let received =
-            transfer::receive(&self.bound, &cx, &mut parts, body, aliases, limit).await?;
+            transfer::receive(&self.bound, &cx, &mut parts, body, reading, limit).await?;
         let result = received.map_err(|error| self.failed(&cx, error))?;
-        Ok(aio::success(spec, result, cx.take_hint().as_deref()))
+        Ok(tongue.success(spec, Asked::Plainly, result, cx.take_hint().as_deref()))
     }
 
-    async fn send(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
-        let (cx, input) = self.read(&mut parts, body).await?;
+    async fn send(
+        &self,
+        tongue: &Tongue,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response, Failure> {
+        let (cx, input, asked) = self.read(tongue, &mut parts, body).await?;
         let content = self.bound.fetch(cx.clone(), input).await;
-        let content = content.map_err(|error| self.failed(&cx, error))?;
+        let mut content = content.map_err(|error| self.failed(&cx, error))?;
+        let spec = self.bound.spec();
+        if let Some(field) = tongue.encoded_as() {
+            let Source::Bytes(bytes) = content.source else {
+                return Err(unencodable(spec).into());
+            };
+            let result = json!({field: STANDARD.encode(bytes)});
+            return Ok(tongue.success(spec, asked, result, cx.take_hint().as_deref()));
+        }
+        Tongue::present(spec, &parts.uri, &mut content);
         Ok(transfer::respond(content, &parts, self.bound.spec(), &cx, &self.shared))
     }
 
     /// Passes the request on to the server behind the window.
-    async fn look_through(&self, parts: Parts, body: Body) -> Result<Response, Failure> {
+    async fn look_through(&self, mut parts: Parts, body: Body) -> Result<Response, Failure> {
         let cx = self.context(&parts);
-        let upstream = self.bound.open(cx.clone(), Value::Null).await;
+        let Place { base, input } = Place::of(self.bound.spec().path, &mut parts)?;
+        Passage::of(&parts.extensions).stand_at(&base);
+        let upstream = self.bound.open(cx.clone(), input).await;
         let upstream = upstream.map_err(|error| self.failed(&cx, error))?;
         let request = Request::from_parts(parts, body);
-        window::pass(upstream, self.bound.spec().path, request, &self.shared).await
+        window::pass(upstream, &base, request, &self.shared).await
     }
 
-    async fn read(&self, parts: &mut Parts, body: Body) -> Result<(Context, Value), Failure> {
+    async fn read(
+        &self,
+        tongue: &Tongue,
+        parts: &mut Parts,
+        body: Body,
+    ) -> Result<(Context, Value, Asked), Failure> {
         let spec = self.bound.spec();
         let limits = &self.shared.limits;
         let limit = if spec.large_body {
@@ -149,9 +224,10 @@ impl Endpoint {
                 advice: "send less at a time",
             }
         };
-        let (shape, aliases) = (self.bound.input_shape(), aio::aliases(spec.id));
-        let input = request::read_input(parts, body, shape, aliases, limit).await?;
-        Ok((self.context(parts), input))
+        let (shape, reading) = (self.bound.input_shape(), tongue.reading(spec));
+        let mut input = request::read_input(parts, body, shape, reading, limit).await?;
+        let asked = tongue.understand(spec, &mut input)?;
+        Ok((self.context(parts), input, asked))
     }
 
     fn context(&self, parts: &Parts) -> Context {

@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use crate::admission::{self, Admitted, Standing};
 use crate::arrival::Arrival;
+use crate::dialect::deep_agent::{ROUTES, Rooms};
 use crate::dialect::{Failure, aio};
 use crate::endpoint::Endpoint;
 use crate::guard::{Guard, Verdict};
@@ -31,6 +32,7 @@ use crate::metrics::Metrics;
 use crate::mount::Mount;
 use crate::pages;
 use crate::passage::{Served, Watch};
+use crate::preview::{BESIDE_THE_PATH, Knowing, Named, Visiting};
 
 /// Bytes of a request's target; what is larger belongs into a body.
 const TARGET_BYTES: usize = 32 << 10;
@@ -48,7 +50,9 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) metrics: Metrics,
     /// Connections to the servers behind windows.
-    pub(crate) proxy: Proxy,
+    pub(crate) proxy: Proxy<Body>,
+    /// Apps that know the path above them.
+    pub(crate) knowing: Knowing,
     /// Cancelled when the server begins to stop: streams end.
     pub(crate) stop: CancellationToken,
     /// Cancelled when its time is over: everything ends.
@@ -69,6 +73,7 @@ impl Shared {
             limits,
             metrics,
             proxy: Proxy::default(),
+            knowing: Knowing::default(),
             stop,
             kill: CancellationToken::new(),
             tracker: TaskTracker::new(),
@@ -114,6 +119,8 @@ fn policy(ancestors: &str) -> HeaderValue {
 #[derive(Debug)]
 pub(crate) struct Face {
     router: Router,
+    /// Answers for apps that are named beside the path.
+    apps: Option<Arc<Endpoint>>,
     guard: Guard,
     shared: Arc<Shared>,
     /// Requests that met neither an operation nor a page.
@@ -128,19 +135,30 @@ impl Face {
         mounts: Vec<Mount>,
         shared: Arc<Shared>,
     ) -> Self {
+        let rooms = Arc::new(Rooms::of(&registry));
         let endpoints: Vec<_> = registry
             .into_operations()
             .into_iter()
-            .map(|bound| Arc::new(Endpoint::new(bound, &shared)))
+            .map(|bound| Arc::new(Endpoint::new(bound, &rooms, &shared)))
             .collect();
+        let apps = endpoints.iter().find(|each| each.bound().spec().id == BESIDE_THE_PATH).cloned();
         let mut router = pages::router(&endpoints, version, &shared);
         for endpoint in endpoints {
             let spec = *endpoint.bound().spec();
+            for route in ROUTES.iter().filter(|route| route.operation == spec.id) {
+                let endpoint = Arc::new(endpoint.by(route));
+                let handler = move |request: Request| async move { endpoint.answer(request).await };
+                router = router.route(route.path, on(filter(route.method), handler));
+            }
             let handler = move |request: Request| async move { endpoint.answer(request).await };
             if spec.shape == Shape::Window {
                 for below in ["", "/", "/{*below}"] {
                     router = router.route(&format!("{}{below}", spec.path), any(handler.clone()));
                 }
+            } else if spec.remainder {
+                let (above, last) = spec.path.rsplit_once('{').unwrap_or((spec.path, ""));
+                let path = format!("{above}{{*{last}");
+                router = router.route(&path, on(filter(spec.method), handler));
             } else {
                 router = router.route(spec.path, on(filter(spec.method), handler));
             }
@@ -151,6 +169,7 @@ impl Face {
         let unserved = Served::new(&shared.metrics, "none", "none");
         Self {
             router: router.fallback(unknown_path).method_not_allowed_fallback(unknown_method),
+            apps,
             guard,
             shared,
             unserved,
@@ -160,6 +179,10 @@ impl Face {
     /// Answers a request.
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
         let watch = Watch::begin(&mut request, &self.shared, &self.unserved);
+        let in_host = || self.guard.named_port(request.headers());
+        if let Some(named) = Named::of(request.headers(), in_host) {
+            request.extensions_mut().insert(named);
+        }
         let target = request.uri().path_and_query().map_or("", |target| target.as_str());
         let verdict = if target.len() > TARGET_BYTES {
             Verdict::Refused(too_long())
@@ -185,7 +208,7 @@ impl Face {
     }
 
     /// Answers a request of somebody who is let in.
-    async fn authenticate(&self, request: Request, own: bool, watch: &Watch) -> Response {
+    async fn authenticate(&self, mut request: Request, own: bool, watch: &Watch) -> Response {
         let authenticator = &self.shared.authenticator;
         let Admitted { standing, visit } = match admission::admit(authenticator, &request, own) {
             Ok(admitted) => admitted,
@@ -198,15 +221,24 @@ impl Face {
             }
         };
         watch.passage().admit(standing.clone());
+        if visit.is_some() {
+            request.extensions_mut().insert(Visiting);
+        }
         let mut response = self.route(request, watch.id()).await;
         if let (Some(visit), Standing::Known(principal)) = (visit, standing) {
-            visit.welcome(authenticator, &principal, watch.passage().base(), &mut response);
+            visit.welcome(authenticator, &principal, watch.passage(), &mut response);
         }
         response
     }
 
     async fn route(&self, request: Request, id: &str) -> Response {
-        let routed = self.router.clone().oneshot(request);
+        let named = request.extensions().get::<Named>().is_some();
+        let routed = async {
+            match &self.apps {
+                Some(apps) if named => Ok(apps.answer(request).await),
+                _ => self.router.clone().oneshot(request).await,
+            }
+        };
         match AssertUnwindSafe(routed).catch_unwind().await {
             Ok(Ok(response)) => response,
             Ok(Err(impossible)) => match impossible {},

@@ -12,9 +12,11 @@ use axum::extract::Request;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode};
 
+use crate::assets;
 use crate::dialect::Failure;
 use crate::listen::BoundAddress;
 use crate::origin::host as reached_host;
+use crate::preview::{Named, PATHS, named_port};
 
 /// Seconds a browser may remember that an origin is allowed.
 const PREFLIGHT_AGE: &str = "86400";
@@ -30,6 +32,8 @@ pub(crate) struct Guard {
     locked: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// The port this server listens on.
+    port: Option<u16>,
 }
 
 /// Who can reach the listener.
@@ -64,7 +68,31 @@ impl Guard {
             BoundAddress::Tcp(_) => Reach::Network,
         };
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { reach, locked, hosts: lower(hosts), origins: lower(origins) }
+        let port = match address {
+            BoundAddress::Unix(_) => None,
+            BoundAddress::Tcp(address) => Some(address.port()),
+        };
+        Self { reach, locked, hosts: lower(hosts), origins: lower(origins), port }
+    }
+
+    /// The port of an app that a request names in its host. This server's own is none, and neither is it where the whole
+    /// host is listed as this server's.
+    pub(crate) fn named_port(&self, headers: &HeaderMap) -> Option<u16> {
+        let host = headers.get(header::HOST)?.to_str().ok()?;
+        let (name, _) = split_host(host)?;
+        let (port, _) = named_port(name)?;
+        let listed = |allowed: &String| {
+            allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(name)
+        };
+        (self.port != Some(port) && !self.hosts.iter().any(listed)).then_some(port)
+    }
+
+    /// Whether this server answers to a host: the whole, and the name alone.
+    fn answers_to(&self, host: &str, name: &str) -> bool {
+        is_loopback(name)
+            || self.hosts.iter().any(|allowed| {
+                allowed == "*" || *allowed == host || (*allowed == name && !allowed.contains(':'))
+            })
     }
 
     pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
@@ -72,7 +100,12 @@ impl Guard {
         if self.reach == Reach::Unix {
             return Verdict::Admitted { headers: HeaderMap::new(), own };
         }
-        let judged = self.check_host(request).and_then(|host| self.check_origin(request, &host));
+        let judged = self.check_host(request);
+        let named = request.extensions().get::<Named>().is_some();
+        if judged.is_ok() && !named && assets::is_public(request.method(), request.uri().path()) {
+            return Verdict::Admitted { headers: assets::for_anybody(), own };
+        }
+        let judged = judged.and_then(|host| self.check_origin(request, &host));
         match judged {
             Err(failure) => Verdict::Refused(failure),
             Ok(None) => Verdict::Admitted { headers: HeaderMap::new(), own },
@@ -124,10 +157,12 @@ impl Guard {
             return Err(bad_host("the Host header is not a host name with an optional port"));
         };
         let checked = (self.reach == Reach::Loopback && !self.locked) || !self.hosts.is_empty();
-        let listed = self.hosts.iter().any(|allowed| {
-            allowed == "*" || *allowed == host || (*allowed == name && !allowed.contains(':'))
+        // An app is named before a host of ours, or before a name that browsers take for this machine.
+        let for_app = named_port(name).is_some_and(|(_, rest)| {
+            let behind = host.get(name.len() - rest.len()..).unwrap_or_default();
+            self.answers_to(behind, rest) || rest.ends_with(".localhost")
         });
-        if checked && !listed && !is_loopback(name) {
+        if checked && !self.answers_to(&host, name) && !for_app {
             let port = port.map(|port| format!(":{port}")).unwrap_or_default();
             let failure = Failure::new(
                 StatusCode::FORBIDDEN,
@@ -234,7 +269,11 @@ fn is_same(origin: &str, host: &str) -> bool {
 /// newer ones say so in `Sec-Fetch-Site`. Following a link is allowed, and so are the pages' own files.
 fn is_foreign_load<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
-    request.uri().path().starts_with("/v1/") && is_foreign(headers) && !is_navigation(headers)
+    let path = request.uri().path();
+    let guarded = path.starts_with("/v1/")
+        || request.extensions().get::<Named>().is_some()
+        || PATHS.iter().any(|app| path.starts_with(app));
+    guarded && is_foreign(headers) && !is_navigation(headers)
 }
 
 /// Whether a browser says that a page of another origin made it ask.

@@ -3,9 +3,12 @@
 //! This crate carries out nothing itself and knows no capability. What reads like a rule of the product — names,
 //! limits, errors — comes from the contract; what reads like a habit of one client family is in [`dialect`].
 
+mod activity;
 mod admission;
 mod arrival;
+mod assets;
 mod credential;
+mod dashboard;
 mod desk;
 mod devtools;
 mod dialect;
@@ -18,6 +21,8 @@ mod mount;
 mod origin;
 mod pages;
 mod passage;
+mod preview;
+mod pulse;
 mod request;
 mod serve;
 mod settings;
@@ -31,6 +36,7 @@ mod window;
 
 pub use desk::bind;
 pub use dialect::aio::openapi;
+pub use dialect::other_routes;
 pub use listen::{BoundAddress, Listen};
 pub use mount::{Mount, MountBody};
 pub use serve::serve;

@@ -41,10 +41,16 @@ impl Mount {
         for path in self.paths {
             let served = Served::new(&shared.metrics, self.name, path);
             let answer = Arc::clone(&self.answer);
+            let name = self.name;
             let handler = move |mut request: Request| {
                 let passage = Passage::of(request.extensions());
                 passage.serve(&served);
                 let cx = Context::new(passage.id()).reached_at(reached_at(request.headers()), "");
+                let cx = cx.through(name);
+                let cx = match passage.principal().cloned() {
+                    Some(principal) => cx.called_by(principal),
+                    None => cx,
+                };
                 let cx = cx.permitting(move |scope| passage.permit(scope).is_ok());
                 request.extensions_mut().insert(cx);
                 let request = request.map(|body| body.map_err(Into::into).boxed_unsync());

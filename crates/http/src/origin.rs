@@ -20,6 +20,7 @@ pub(crate) fn context(
 ) -> Context {
     let resume_after = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     Context::new(request_id)
+        .through("rest")
         .reached_at(reached_at(headers), kept_query(uri, shape))
         .resuming_after(resume_after.map(str::to_owned))
 }

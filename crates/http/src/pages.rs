@@ -1,6 +1,5 @@
-//! What this server offers beside operations: health, metrics, the API's description and a page to read it.
+//! What this server offers beside operations: health, metrics, the API's description and the pages people open.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use axum::Router;
@@ -14,12 +13,13 @@ use axum::routing::get;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::assets::{self, XTERM, cached, page};
 use crate::dialect::aio;
 use crate::endpoint::Endpoint;
 use crate::face::Shared;
 use crate::origin::context;
 use crate::passage::{Passage, Served};
-use crate::{swagger, vnc};
+use crate::{dashboard, swagger, vnc};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -39,12 +39,16 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
     pages
         .add_for("/metrics", Some("system:read"), move |_| page(METRICS, figures.metrics.render()));
     pages.add("/v1/openapi.json", cached("application/json", document));
-    pages.add("/", |_| redirect("v1/docs"));
+    pages.add("/docs", |_| redirect("v1/docs"));
     pages.add("/favicon.ico", |_| empty(StatusCode::NO_CONTENT));
+    pages.add_dashboard();
+    for file in XTERM {
+        pages.add(file.path, assets::serve(file));
+    }
     for file in swagger::files() {
-        let cached = cached(file.content_type, Bytes::from_static(file.content));
+        let serve = assets::serve(file);
         let policy = swagger::policy(&shared.ancestors);
-        pages.add(file.path, move |request| with_policy(cached(request), &policy));
+        pages.add(file.path, move |request| with_policy(serve(request), &policy));
     }
     for path in ["/vnc", "/vnc/"] {
         let to = if path.ends_with('/') { "index.html" } else { "vnc/index.html" };
@@ -53,9 +57,9 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
     let desktop = vnc::files().map(|file| (file, "desktop:read"));
     let browser = vnc::BROWSER_UI.iter().map(|file| (file, "browser:write"));
     for (file, scope) in desktop.chain(browser) {
-        let cached = cached(file.content_type, Bytes::from_static(file.content));
+        let serve = assets::serve(file);
         let policy = vnc::policy(&shared.ancestors);
-        let answer = move |request: &Request| with_policy(cached(request), &policy);
+        let answer = move |request: &Request| with_policy(serve(request), &policy);
         pages.add_for(file.path, Some(scope), answer);
     }
     let served = pages.served("/llms.txt");
@@ -94,6 +98,30 @@ impl<'a> Pages<'a> {
         self.add_for(path, None, answer);
     }
 
+    /// The dashboard and the terminal; without them the front page leads to the API.
+    fn add_dashboard(&mut self) {
+        let files = dashboard::files(&self.shared.ancestors);
+        if files.is_empty() {
+            self.add("/", |_| redirect("v1/docs"));
+        }
+        for dashboard::Served { path, file, scope, policy } in files {
+            let serve = assets::serve(file);
+            self.add_for(path, scope, move |request| {
+                let response = serve(request);
+                match &policy {
+                    Some(policy) => with_policy(response, policy),
+                    None => response,
+                }
+            });
+        }
+        for (path, to) in dashboard::TERMINALS {
+            self.add(path, move |request| redirect_with_query(to, request));
+        }
+        for (path, to) in dashboard::PROGRAMS {
+            self.add(path, move |request| redirect_with_query(to, request));
+        }
+    }
+
     /// A page for those who have this scope.
     fn add_for(
         &mut self,
@@ -114,13 +142,6 @@ impl<'a> Pages<'a> {
     }
 }
 
-fn page(content_type: &'static str, content: impl Into<Body>) -> Response {
-    let mut response = Response::new(content.into());
-    let content_type = HeaderValue::from_static(content_type);
-    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
-    response
-}
-
 fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
@@ -137,36 +158,12 @@ fn redirect(to: &'static str) -> Response {
 /// The same, keeping what the address says behind the path.
 fn redirect_with_query(to: &'static str, request: &Request) -> Response {
     let mut response = redirect(to);
-    let query = request.uri().query().map(|query| format!("{to}?{query}"));
+    let join = if to.contains('?') { '&' } else { '?' };
+    let query = request.uri().query().map(|query| format!("{to}{join}{query}"));
     if let Some(Ok(to)) = query.map(|to| HeaderValue::from_str(&to)) {
         response.headers_mut().insert(header::LOCATION, to);
     }
     response
-}
-
-/// A page that never changes while the server runs: a client that has it is told so.
-fn cached(
-    content_type: &'static str,
-    content: Bytes,
-) -> impl Fn(&Request) -> Response + Clone + Send + Sync + 'static {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    let tag = format!("\"{:016x}\"", hasher.finish());
-    move |request| {
-        let known = request.headers().get_all(header::IF_NONE_MATCH).iter();
-        let mut known = known.filter_map(|tags| tags.to_str().ok());
-        let mut response = if known.any(|known| known.contains(&tag)) {
-            empty(StatusCode::NOT_MODIFIED)
-        } else {
-            page(content_type, content.clone())
-        };
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if let Ok(tag) = HeaderValue::from_str(&tag) {
-            headers.insert(header::ETAG, tag);
-        }
-        response
-    }
 }
 
 fn with_policy(mut response: Response, policy: &HeaderValue) -> Response {

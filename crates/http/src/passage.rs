@@ -1,7 +1,7 @@
 //! One request's way through this face: the id it goes by, who served it, and the line logged when it is over.
 //!
 //! The line is written when the answer's head is ready, or when the client went away before that, so that no request
-//! passes unseen. Nothing of a body or a query is in it.
+//! passes unseen; for apps, which have logs of their own, only at `debug`. Nothing of a body or a query is in it.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +21,8 @@ use crate::face::Shared;
 use crate::metrics::{Counted, Metrics, Series};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The same to clients of another family.
+static LOG_ID: HeaderName = HeaderName::from_static("x-log-id");
 /// The status logged for a client that did not wait.
 const CLIENT_LEFT: u16 = 499;
 
@@ -31,17 +33,24 @@ pub(crate) struct Served {
     route: &'static str,
     /// Whether another program answers; then everything below the route is its.
     window: bool,
+    /// Whether that program is an app of the sandbox's user, whose answers are its own in everything.
+    app: bool,
 }
 
 impl Served {
     pub(crate) fn new(metrics: &Metrics, operation: &'static str, route: &'static str) -> Self {
         let series = metrics.series(operation);
-        Self { series, route, window: false }
+        Self { series, route, window: false, app: false }
     }
 
     /// The same for a route below which another program answers.
     pub(crate) fn through_window(self) -> Self {
         Self { window: true, ..self }
+    }
+
+    /// The same for one below which an app answers.
+    pub(crate) fn through_app(self) -> Self {
+        Self { window: true, app: true, ..self }
     }
 }
 
@@ -51,6 +60,9 @@ pub(crate) struct Passage {
     id: String,
     served: OnceLock<Served>,
     standing: OnceLock<Standing>,
+    /// The path of the window, where its route does not say it.
+    base: OnceLock<String>,
+    peer: Option<IpAddr>,
 }
 
 /// The address a request came from, in its extensions; none for a unix socket.
@@ -87,8 +99,25 @@ impl Passage {
     }
 
     /// The path below which the page lies that the request was for.
-    pub(crate) fn base(&self) -> &'static str {
-        self.served.get().filter(|served| served.window).map_or("/", |served| served.route)
+    pub(crate) fn base(&self) -> &str {
+        let route =
+            || self.served.get().filter(|served| served.window).map_or("/", |served| served.route);
+        self.base.get().map_or_else(route, String::as_str)
+    }
+
+    /// Notes the path of the window the request was for.
+    pub(crate) fn stand_at(&self, base: &str) {
+        self.base.get_or_init(|| if base.is_empty() { "/" } else { base }.to_owned());
+    }
+
+    /// Whether an app answers.
+    pub(crate) fn is_for_app(&self) -> bool {
+        self.served.get().is_some_and(|served| served.app)
+    }
+
+    /// The address the request came from; none for a unix socket.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.peer
     }
 
     /// Notes who serves the request; the first to say so counts.
@@ -115,9 +144,9 @@ impl Watch {
     /// Begins to watch a request; `unserved` stands for those nobody serves.
     pub(crate) fn begin(request: &mut Request, shared: &Arc<Shared>, unserved: &Served) -> Self {
         let id = request_id(request.headers());
-        let passage = Arc::new(Passage { id, ..Passage::default() });
-        request.extensions_mut().insert(Arc::clone(&passage));
         let peer = request.extensions_mut().remove::<Peer>().and_then(|peer| peer.0);
+        let passage = Arc::new(Passage { id, peer, ..Passage::default() });
+        request.extensions_mut().insert(Arc::clone(&passage));
         let recorded = shared.audit.is_some();
         Self {
             passage,
@@ -144,8 +173,15 @@ impl Watch {
     pub(crate) fn finish(mut self, response: &mut Response) {
         self.status = Some(response.status());
         let headers = response.headers_mut();
-        if let Ok(id) = HeaderValue::from_str(self.id()) {
+        let app = self.passage.is_for_app();
+        if let Ok(id) = HeaderValue::from_str(self.id())
+            && !(app && headers.contains_key(&REQUEST_ID))
+        {
             headers.insert(&REQUEST_ID, id);
+        }
+        if app {
+            // What a browser may do with an app's page is the app's to say.
+            return;
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -181,15 +217,25 @@ impl Drop for Watch {
         let served = self.passage.served.get().unwrap_or(&self.unserved);
         served.series.record(status, took);
         self.record(served, status);
-        tracing::info!(
-            method = self.method.as_str(),
-            route = served.route,
-            operation = served.series.operation(),
-            status,
-            duration_ms = took.as_secs_f64() * 1000.0,
-            request_id = self.passage.id,
-            "request"
-        );
+        macro_rules! tell {
+            ($level:ident) => {
+                tracing::$level!(
+                    method = self.method.as_str(),
+                    route = served.route,
+                    operation = served.series.operation(),
+                    status,
+                    duration_ms = took.as_secs_f64() * 1000.0,
+                    request_id = self.passage.id,
+                    "request"
+                )
+            };
+        }
+        // What an app answers is in its own log; a page of it asks for hundreds of files.
+        if served.app && !matches!(status, 401 | 403) {
+            tell!(debug);
+        } else {
+            tell!(info);
+        }
     }
 }
 
@@ -206,8 +252,9 @@ fn request_id(headers: &HeaderMap) -> String {
         (1..=128).contains(&id.len())
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
     };
-    let sent = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok());
-    sent.filter(sane).map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
+    let names = [&REQUEST_ID, &LOG_ID].into_iter();
+    let mut sent = names.filter_map(|name| headers.get(name)?.to_str().ok());
+    sent.find(sane).map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -222,6 +269,9 @@ mod tests {
             request_id(&headers)
         };
         assert_eq!(of("trace-1.a_B"), "trace-1.a_B");
+        let logged: HeaderMap =
+            [(LOG_ID.clone(), HeaderValue::from_static("log-1"))].into_iter().collect();
+        assert_eq!(request_id(&logged), "log-1");
         for odd in ["", "a b", "x\u{e9}", &"a".repeat(129), "a\"b"] {
             assert_eq!(of(odd).len(), 36, "{odd}");
         }

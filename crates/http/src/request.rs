@@ -15,8 +15,8 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::arrival::Arrival;
-use crate::dialect::Failure;
 use crate::dialect::aio::Alias;
+use crate::dialect::{Failure, Reading};
 
 /// Fields that may be said once for all calls of a client, in a header. What a call says itself counts more.
 const FIELDS_BY_HEADER: &[(&str, &str)] = &[("x-browser-context", "context")];
@@ -46,12 +46,12 @@ impl BodyLimit {
 pub(crate) struct Fields<'a> {
     values: Map<String, Value>,
     shape: &'a InputShape,
-    aliases: &'a [Alias],
+    reading: Reading<'a>,
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn new(shape: &'a InputShape, aliases: &'a [Alias]) -> Self {
-        Self { values: Map::new(), shape, aliases }
+    pub(crate) fn new(shape: &'a InputShape, reading: Reading<'a>) -> Self {
+        Self { values: Map::new(), shape, reading }
     }
 
     /// Adds what the path and the query carry.
@@ -82,7 +82,8 @@ impl<'a> Fields<'a> {
 
     /// Adds a field that came as text; one the operation does not know is left out.
     pub(crate) fn add_text(&mut self, name: &str, text: &str) -> Result<(), Failure> {
-        let mut known = self.aliases.iter().filter(|alias| self.shape.declares(alias.field));
+        let mut known =
+            self.reading.aliases.iter().filter(|alias| self.shape.declares(alias.field));
         let meant = if self.shape.declares(name) {
             Some(name)
         } else {
@@ -107,7 +108,7 @@ impl<'a> Fields<'a> {
     /// The input, fields sent under another name under their own; a field sent under its own name wins.
     pub(crate) fn into_input(self) -> Value {
         let mut input = self.values;
-        for Alias { alias, field } in self.aliases {
+        for Alias { alias, field } in self.reading.aliases {
             let absent = input.get(*field).is_none_or(Value::is_null);
             if absent
                 && self.shape.declares(field)
@@ -116,6 +117,9 @@ impl<'a> Fields<'a> {
             {
                 input.insert((*field).to_owned(), value);
             }
+        }
+        if let Some(base) = self.reading.base {
+            base.resolve(&mut input);
         }
         Value::Object(input)
     }
@@ -126,11 +130,11 @@ pub(crate) async fn read_input(
     parts: &mut Parts,
     body: Body,
     shape: &InputShape,
-    aliases: &[Alias],
+    reading: Reading<'_>,
     limit: BodyLimit,
 ) -> Result<Value, Failure> {
     let bytes = read_body(Arrival::new(&parts.headers, body), limit).await?;
-    let mut fields = Fields::new(shape, aliases);
+    let mut fields = Fields::new(shape, reading);
     match parse(&bytes)? {
         Value::Null => {}
         Value::Object(values) => fields.values = values,

@@ -15,6 +15,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::stream::{self, BoxStream, StreamExt};
+use serde_json::json;
 use tokio::time::timeout;
 
 use crate::face::Shared;
@@ -30,9 +31,24 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
     accepted.any(|value| value.to_str().is_ok_and(|value| value.contains(EVENT_STREAM)))
 }
 
+/// How an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Its name and id in lines of their own.
+    Named,
+    /// Its name within its data, for clients that read nothing else.
+    Enclosed,
+}
+
 /// Answers with a stream.
-pub(crate) fn respond(events: Stream, cx: &Context, shared: &Arc<Shared>) -> Response {
+pub(crate) fn respond(
+    events: Stream,
+    framing: Framing,
+    cx: &Context,
+    shared: &Arc<Shared>,
+) -> Response {
     let frames = Frames {
+        framing,
         events: events.ready_chunks(BATCH).boxed(),
         cx: cx.clone(),
         shared: Arc::clone(shared),
@@ -52,6 +68,7 @@ pub(crate) fn respond(events: Stream, cx: &Context, shared: &Arc<Shared>) -> Res
 }
 
 struct Frames {
+    framing: Framing,
     events: BoxStream<'static, Vec<Event>>,
     cx: Context,
     shared: Arc<Shared>,
@@ -70,21 +87,26 @@ impl Frames {
         };
         match next {
             Ok(Ok(None)) => None,
-            Ok(Ok(Some(events))) => Some((Ok(encode(&events)), Some(self))),
+            Ok(Ok(Some(events))) => Some((Ok(encode(&events, self.framing)), Some(self))),
             Ok(Err(_)) => Some((Ok(Bytes::from_static(b": keep-alive\n\n")), Some(self))),
             Err(panic) => {
                 self.shared.panicked(panic.as_ref(), self.cx.request_id());
-                let last =
-                    b"event: error\ndata: {\"message\":\"the server failed in this stream\"}\n\n";
-                Some((Ok(Bytes::from_static(last)), None))
+                let data = json!({"message": "the server failed in this stream"});
+                let last = Event { name: "error", id: None, data };
+                Some((Ok(encode(&[last], self.framing)), None))
             }
         }
     }
 }
 
-fn encode(events: &[Event]) -> Bytes {
+fn encode(events: &[Event], framing: Framing) -> Bytes {
     let mut frame = Vec::new();
     for event in events {
+        if framing == Framing::Enclosed {
+            let enclosed = json!({"event": event.name, "data": event.data});
+            frame.extend_from_slice(format!("data: {enclosed}\n\n").as_bytes());
+            continue;
+        }
         frame.extend_from_slice(b"event: ");
         frame.extend_from_slice(event.name.as_bytes());
         if let Some(id) = &event.id {
@@ -103,14 +125,14 @@ fn encode(events: &[Event]) -> Bytes {
 mod tests {
     use super::*;
     use crate::metrics::Metrics;
-    use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_stream_is_kept_alive_until_the_server_stops() {
         let metrics = Metrics::new("1", Vec::new());
         let shared = Arc::new(Shared::new(Arc::default(), metrics, CancellationToken::new()));
-        let response = respond(stream::pending().boxed(), &Context::default(), &shared);
+        let response =
+            respond(stream::pending().boxed(), Framing::Named, &Context::default(), &shared);
         let mut body = response.into_body().into_data_stream();
         for _ in 0..3 {
             assert_eq!(body.next().await.unwrap().unwrap(), ": keep-alive\n\n");
@@ -126,8 +148,12 @@ mod tests {
             Event { name: "completed", id: None, data: json!(null) },
         ];
         assert_eq!(
-            encode(&events),
+            encode(&events, Framing::Named),
             "event: output\nid: 12\ndata: {\"data\":\"a\\nb\"}\n\nevent: completed\ndata: null\n\n"
+        );
+        assert_eq!(
+            encode(&events[..1], Framing::Enclosed),
+            "data: {\"event\":\"output\",\"data\":{\"data\":\"a\\nb\"}}\n\n"
         );
     }
 }

@@ -5,13 +5,7 @@
 
 use axum::http::HeaderValue;
 
-/// A file of the page.
-#[derive(Debug)]
-pub(crate) struct File {
-    pub(crate) path: &'static str,
-    pub(crate) content_type: &'static str,
-    pub(crate) content: &'static [u8],
-}
+use crate::assets::{File, HTML, SCRIPT, SWAGGER};
 
 /// What the page may load: its own files. Swagger UI sets styles and draws icons inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -23,30 +17,14 @@ pub(crate) fn policy(ancestors: &str) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static(POLICY))
 }
 
-const HTML: &str = "text/html; charset=utf-8";
-
-// Defines `EMBEDDED: &[File]`: the files of Swagger UI that were there at build time.
-include!(concat!(env!("OUT_DIR"), "/swagger.rs"));
-
 /// Every file of the page.
 pub(crate) fn files() -> impl Iterator<Item = &'static File> {
     static PAGE: &[File] = &[
-        File {
-            path: "/v1/docs",
-            content_type: HTML,
-            content: include_bytes!("../assets/docs.html"),
-        },
-        File {
-            path: "/v1/docs/initialise.js",
-            content_type: "text/javascript; charset=utf-8",
-            content: include_bytes!("../assets/initialise.js"),
-        },
+        File::new("/v1/docs", HTML, include_bytes!("../assets/docs.html")),
+        File::new("/v1/docs/initialise.js", SCRIPT, include_bytes!("../assets/initialise.js")),
     ];
-    static NOT_BUILT: &[File] = &[File {
-        path: "/v1/docs",
-        content_type: HTML,
-        content: include_bytes!("../assets/not-built.html"),
-    }];
-    let page = if EMBEDDED.is_empty() { NOT_BUILT } else { PAGE };
-    page.iter().chain(EMBEDDED)
+    static NOT_BUILT: &[File] =
+        &[File::new("/v1/docs", HTML, include_bytes!("../assets/not-built.html"))];
+    let page = if SWAGGER.is_empty() { NOT_BUILT } else { PAGE };
+    page.iter().chain(SWAGGER)
 }

@@ -6,15 +6,11 @@
 
 use axum::http::HeaderValue;
 
-use crate::swagger::File;
+use crate::assets::{File, HTML, NOVNC, SCRIPT, STYLE};
 
-const HTML: &str = "text/html; charset=utf-8";
 /// What the page may load: its own files and its socket. Pictures come as data.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'";
-
-// Defines `NOVNC: &[File]`: the files of noVNC that were there at build time.
-include!(concat!(env!("OUT_DIR"), "/novnc.rs"));
 
 /// What the page may do, with who may show it in a frame.
 pub(crate) fn policy(ancestors: &str) -> HeaderValue {
@@ -24,45 +20,25 @@ pub(crate) fn policy(ancestors: &str) -> HeaderValue {
 
 /// Every file of the page that shows the browser.
 pub(crate) static BROWSER_UI: &[File] = &[
-    File {
-        path: "/browser-ui",
-        content_type: HTML,
-        content: include_bytes!("../assets/browser-ui.html"),
-    },
-    File {
-        path: "/browser-ui/ui.js",
-        content_type: "text/javascript; charset=utf-8",
-        content: include_bytes!("../assets/browser-ui.js"),
-    },
-    File {
-        path: "/browser-ui/ui.css",
-        content_type: "text/css; charset=utf-8",
-        content: include_bytes!("../assets/browser-ui.css"),
-    },
+    File::new("/browser-ui", HTML, include_bytes!("../assets/browser-ui.html")),
+    File::new("/browser-ui/ui.js", SCRIPT, include_bytes!("../assets/browser-ui.js")),
+    File::new("/browser-ui/ui.css", STYLE, include_bytes!("../assets/browser-ui.css")),
 ];
 
 /// Every file of the page that shows the desktop. Its names are those noVNC's own pages have.
 pub(crate) fn files() -> impl Iterator<Item = &'static File> {
     const fn page(path: &'static str) -> File {
-        File { path, content_type: HTML, content: include_bytes!("../assets/vnc.html") }
+        File::new(path, HTML, include_bytes!("../assets/vnc.html"))
     }
     const fn not_built(path: &'static str) -> File {
-        File { path, content_type: HTML, content: include_bytes!("../assets/not-built.html") }
+        File::new(path, HTML, include_bytes!("../assets/not-built.html"))
     }
     static PAGE: &[File] = &[
         page("/vnc/index.html"),
         page("/vnc/vnc.html"),
         page("/vnc/vnc_lite.html"),
-        File {
-            path: "/vnc/viewer.js",
-            content_type: "text/javascript; charset=utf-8",
-            content: include_bytes!("../assets/vnc.js"),
-        },
-        File {
-            path: "/vnc/viewer.css",
-            content_type: "text/css; charset=utf-8",
-            content: include_bytes!("../assets/vnc.css"),
-        },
+        File::new("/vnc/viewer.js", SCRIPT, include_bytes!("../assets/vnc.js")),
+        File::new("/vnc/viewer.css", STYLE, include_bytes!("../assets/vnc.css")),
     ];
     static NOT_BUILT: &[File] = &[
         not_built("/vnc/index.html"),

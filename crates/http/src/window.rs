@@ -3,6 +3,7 @@
 //! The other server knows the path as its own, but not what a proxy in front of us took off: where `X-Forwarded-Prefix`
 //! names that, it is put back into redirects, cookies and pages, so that a browser's next request finds the way.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use atoll_auth::Policy;
@@ -10,8 +11,8 @@ use atoll_operation::Upstream;
 use atoll_proxy::{Address, Forwarded, ProxyError};
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 
@@ -20,6 +21,7 @@ use crate::devtools;
 use crate::dialect::Failure;
 use crate::face::Shared;
 use crate::origin::{host, prefix, protocol};
+use crate::preview::{self, App};
 use crate::viewer;
 
 /// Bytes of a page that is changed on its way; a larger one passes as it is.
@@ -48,6 +50,10 @@ pub(crate) async fn pass(
         Upstream::Tcp(address) => Address::Tcp(address),
         Upstream::DevTools(browser) => return devtools::pass(browser, request, shared).await,
         Upstream::Rfb(socket) => return viewer::welcome(socket, request, shared).await,
+        Upstream::App { port, strip } => {
+            return Ok(preview::pass(App { port, base, strip }, request, shared).await);
+        }
+        Upstream::Below(socket) => return below(socket, base, request, shared).await,
     };
     let prefix = prefix(request.headers()).to_owned();
     introduce(request.headers_mut(), !prefix.is_empty());
@@ -59,14 +65,42 @@ pub(crate) async fn pass(
     Ok(response)
 }
 
-/// Passes a request on as it is. Sockets it opens live until one side, or the server, ends.
+/// Passes a request on to a server that knows nothing of the path above it, and whose addresses are all relative.
+async fn below(
+    socket: PathBuf,
+    base: &str,
+    mut request: Request,
+    shared: &Arc<Shared>,
+) -> Result<Response, Failure> {
+    let followed = matches!(*request.method(), Method::GET | Method::HEAD);
+    if followed && request.uri().path() == base {
+        return Ok(preview::lead_on(StatusCode::TEMPORARY_REDIRECT, request.uri(), "/"));
+    }
+    let outer = format!("{}{base}", prefix(request.headers()));
+    introduce(request.headers_mut(), false);
+    if let Ok(outer) = HeaderValue::from_str(&outer) {
+        request.headers_mut().insert("x-forwarded-prefix", outer);
+    }
+    *request.uri_mut() = preview::below(request.uri(), base);
+    send(&Address::Unix(socket), request, shared).await
+}
+
+/// Passes a request on as it is, and words the failure.
 pub(crate) async fn send(
     address: &Address,
     request: Request,
     shared: &Arc<Shared>,
 ) -> Result<Response, Failure> {
-    let Forwarded { response, switch } =
-        shared.proxy.forward(address, request).await.map_err(|error| unanswered(&error))?;
+    forward(address, request, shared).await.map_err(|error| unanswered(&error))
+}
+
+/// Passes a request on as it is. Sockets it opens live until one side, or the server, ends.
+pub(crate) async fn forward(
+    address: &Address,
+    request: Request,
+    shared: &Arc<Shared>,
+) -> Result<Response, ProxyError> {
+    let Forwarded { response, switch } = shared.proxy.forward(address, request).await?;
     if let Some(switch) = switch {
         let (stop, counted) = (shared.stop.clone(), shared.metrics.websocket());
         shared.tracker.spawn(async move {
@@ -104,7 +138,6 @@ fn unanswered(error: &ProxyError) -> Failure {
     let (status, code) = match error {
         ProxyError::Unreachable { .. } => (StatusCode::SERVICE_UNAVAILABLE, "window.unreachable"),
         ProxyError::Broken { .. } => (StatusCode::BAD_GATEWAY, "window.broken"),
-        ProxyError::Request(_) => (StatusCode::BAD_REQUEST, "window.request"),
     };
     Failure::new(status, code, "the program behind this page does not answer; load it again")
 }

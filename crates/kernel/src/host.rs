@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use atoll_process::Spawner;
+use atoll_process::{Spawner, Surroundings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -24,7 +24,7 @@ pub struct HostSettings {
     /// Starts their processes.
     pub spawner: Spawner,
     /// Their whole environment: nothing is inherited.
-    pub environment: BTreeMap<String, String>,
+    pub environment: Surroundings,
     /// Private directory with a short path, for their sockets.
     pub runtime_dir: PathBuf,
     /// How much is kept of what one execution puts out.
@@ -48,6 +48,8 @@ struct Ready {
     /// What shall stand ready, and where.
     wanted: Option<(Arc<KernelSpec>, PathBuf)>,
     kernel: Option<Kernel>,
+    /// What it was started with; where that is not what it would be now, it fits nobody.
+    environment: BTreeMap<String, String>,
     starting: bool,
 }
 
@@ -107,10 +109,15 @@ impl Host {
             if !wanted.is_same_kernel(spec) || (stands_in != directory && !spec.is_python()) {
                 return None;
             }
-            (ready.kernel.take(), stands_in)
+            let current = ready.environment == self.settings.environment.now();
+            (ready.kernel.take().map(|kernel| (kernel, current)), stands_in)
         };
         self.refill();
-        let mut kernel = kernel.filter(|kernel| kernel.ended().is_none())?;
+        let (mut kernel, current) = kernel.filter(|(kernel, _)| kernel.ended().is_none())?;
+        if !current {
+            kernel.kill().await;
+            return None;
+        }
         let moved = stands_in == directory
             || kernel.run_quietly(&change_directory(directory), OWN_CODE).await == Quiet::Done;
         moved.then(|| {
@@ -132,6 +139,7 @@ impl Host {
         };
         let (host, stop) = (Arc::clone(self), self.settings.stop.clone());
         self.settings.tasks.spawn(async move {
+            let environment = host.settings.environment.now();
             let starting = async {
                 let mut kernel = host.start(&spec, &directory).await?;
                 // The first execution loads what later ones have at hand.
@@ -142,7 +150,10 @@ impl Host {
             let mut ready = host.ready();
             ready.starting = false;
             match started {
-                Some(Ok(kernel)) if ready.wanted.is_some() => ready.kernel = Some(kernel),
+                Some(Ok(kernel)) if ready.wanted.is_some() => {
+                    ready.kernel = Some(kernel);
+                    ready.environment = environment;
+                }
                 Some(Err(error)) => tracing::warn!(%error, "no kernel stands ready"),
                 Some(Ok(_)) | None => {}
             }
@@ -151,6 +162,7 @@ impl Host {
 
     async fn start(&self, spec: &Arc<KernelSpec>, directory: &Path) -> Result<Kernel, StartError> {
         let HostSettings { spawner, environment, runtime_dir, limits, tasks, .. } = &self.settings;
+        let environment = &environment.now();
         let start = Start { spawner, tasks, environment, runtime_dir, limits: *limits };
         start.kernel(spec, directory).await
     }

@@ -15,6 +15,7 @@ mod reply;
 mod resources;
 mod rest;
 mod server;
+mod skills;
 mod transport;
 
 use std::fmt;
@@ -46,8 +47,6 @@ pub struct Settings {
     pub workspace: std::path::PathBuf,
     /// Other servers.
     pub hub: HubSettings,
-    /// Where WebSearch asks: an address with `{query}` that answers with JSON `results`.
-    pub search: Option<String>,
     /// Offer what the official conformance suite asks for instead of the sandbox's tools.
     pub conformance: bool,
     /// Cancelled when the server begins to stop.
@@ -66,7 +65,6 @@ pub(crate) struct Shared {
     pub(crate) catalogue: OnceLock<Catalogue>,
     pub(crate) hub: Hub,
     pub(crate) notices: Notices,
-    search: Option<String>,
     transport: OnceLock<Transport>,
     stop: CancellationToken,
 }
@@ -83,7 +81,6 @@ impl Mcp {
             catalogue: OnceLock::new(),
             hub: Hub::new(settings.hub, notices.clone(), &settings.stop),
             notices,
-            search: settings.search,
             transport: OnceLock::new(),
             stop: settings.stop,
         }))
@@ -102,7 +99,7 @@ impl Mcp {
     pub fn offer(&self, registry: &Registry) {
         let operations: Vec<Arc<Bound>> = registry.iter().map(Arc::clone).collect();
         // A second offer would be a mistake in wiring; the first stands.
-        let catalogue = Catalogue::new(operations, self.0.search.as_deref());
+        let catalogue = Catalogue::new(operations);
         let _first = self.0.catalogue.set(catalogue);
     }
 
@@ -110,6 +107,11 @@ impl Mcp {
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let transport = self.0.transport.get_or_init(|| Transport::new(self, &self.0.stop));
         transport.answer(request).await
+    }
+
+    /// Has clients told that skills have come or gone.
+    pub fn skills_changed(&self) {
+        self.0.notices.skills_changed();
     }
 
     /// Sessions of clients that are open.

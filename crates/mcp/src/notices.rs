@@ -1,4 +1,4 @@
-//! Who is told when the list of tools has changed: every client with a session, and every subscription.
+//! Who is told when the list of tools, or that of skills, has changed: every client with a session, and every subscription.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +12,20 @@ pub(crate) struct Notices(Arc<Inner>);
 
 struct Inner {
     peers: Mutex<Vec<Peer<RoleServer>>>,
-    changes: watch::Sender<u64>,
+    changes: watch::Sender<Changes>,
+}
+
+/// How often each list has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) tools: u64,
+    /// Prompts, and resources beside files.
+    pub(crate) skills: u64,
 }
 
 impl Default for Notices {
     fn default() -> Self {
-        let (changes, _) = watch::channel(0);
+        let (changes, _) = watch::channel(Changes::default());
         Self(Arc::new(Inner { peers: Mutex::default(), changes }))
     }
 }
@@ -31,19 +39,14 @@ impl Notices {
     }
 
     /// Counts changes, for those who wait for the next.
-    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Changes> {
         self.0.changes.subscribe()
     }
 
     /// Tells everybody that the list of tools has changed.
     pub(crate) fn tools_changed(&self) {
-        self.0.changes.send_modify(|count| *count += 1);
-        let peers: Vec<_> = {
-            let mut peers = self.0.peers.lock().unwrap_or_else(PoisonError::into_inner);
-            peers.retain(|peer| !peer.is_transport_closed());
-            peers.clone()
-        };
-        for peer in peers {
+        self.0.changes.send_modify(|changes| changes.tools += 1);
+        for peer in self.peers() {
             // Each on its own: a client that does not read must not keep the others waiting.
             tokio::spawn(async move {
                 if let Err(error) = peer.notify_tool_list_changed().await {
@@ -51,6 +54,25 @@ impl Notices {
                 }
             });
         }
+    }
+
+    /// Tells everybody that the lists of prompts and of resources have changed.
+    pub(crate) fn skills_changed(&self) {
+        self.0.changes.send_modify(|changes| changes.skills += 1);
+        for peer in self.peers() {
+            tokio::spawn(async move {
+                let prompts = peer.notify_prompt_list_changed().await;
+                if let Err(error) = prompts.and(peer.notify_resource_list_changed().await) {
+                    tracing::debug!(%error, "a client could not be told of new skills");
+                }
+            });
+        }
+    }
+
+    fn peers(&self) -> Vec<Peer<RoleServer>> {
+        let mut peers = self.0.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        peers.retain(|peer| !peer.is_transport_closed());
+        peers.clone()
     }
 }
 

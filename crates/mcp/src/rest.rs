@@ -13,7 +13,9 @@ use crate::{Mcp, reply};
 impl Handle<ListMcpServers> for Mcp {
     async fn handle(&self, _: &Context, input: ListMcpServers) -> Result<Vec<String>, Error> {
         let mut names = self.catalogue().servers(input.include_hidden);
-        names.extend(self.shared().hub.names(input.include_hidden).map(str::to_owned));
+        let hub = &self.shared().hub;
+        names.retain(|name| input.include_hidden || !hub.is_hidden(name));
+        names.extend(hub.names(input.include_hidden).map(str::to_owned));
         Ok(names)
     }
 }

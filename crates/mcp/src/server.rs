@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 use crate::calls::{Calls, Operations, Progress};
 use crate::catalogue::Selection;
-use crate::{Mcp, conformance, reply, resources};
+use crate::{Mcp, conformance, reply, resources, skills};
 
 /// What a model is told about this server as a whole.
 const INSTRUCTIONS: &str = "A Linux sandbox of your own: run commands and code, edit files, use a browser. What you do \
@@ -140,6 +140,9 @@ impl ServerHandler for Server {
                 .enable_tools()
                 .enable_tool_list_changed()
                 .enable_resources()
+                .enable_resources_list_changed()
+                .enable_prompts()
+                .enable_prompts_list_changed()
                 .build()
         };
         InitializeResult::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)
@@ -154,9 +157,14 @@ impl ServerHandler for Server {
             return Ok(ListToolsResult::with_all_items(conformance::tools()));
         }
         let selection = Self::selection(&context)?;
-        let own = self.mcp.catalogue().iter().filter(|tool| selection.lists(tool));
+        let hub = &self.mcp.shared().hub;
+        let own = self.mcp.catalogue().iter().filter(|tool| {
+            let hidden = hub.is_hidden(tool.server);
+            let shown = selection.lists_foreign(tool.server, &tool.definition.name, hidden);
+            shown && selection.lists(tool)
+        });
         let mut tools: Vec<Tool> = own.map(|tool| tool.definition.clone()).collect();
-        tools.extend(self.mcp.shared().hub.tools(&selection).await);
+        tools.extend(hub.tools(&selection).await);
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -190,7 +198,9 @@ impl ServerHandler for Server {
         if self.mcp.shared().conformance {
             return Ok(ListResourcesResult::with_all_items(conformance::resources()));
         }
-        let list = resources::list(&self.calls(&context), &self.mcp.shared().workspace).await;
+        let calls = self.calls(&context);
+        let mut list = skills::resources(&calls).await;
+        list.extend(resources::list(&calls, &self.mcp.shared().workspace).await);
         Ok(ListResourcesResult::with_all_items(list))
     }
 
@@ -215,29 +225,37 @@ impl ServerHandler for Server {
         if self.mcp.shared().conformance {
             return conformance::read(&request.uri).map(Into::into);
         }
-        resources::read(&self.calls(&context), &request.uri).await.map(Into::into)
+        let calls = self.calls(&context);
+        let read = if skills::is_address(&request.uri) {
+            skills::read(&calls, &request.uri).await
+        } else {
+            resources::read(&calls, &request.uri).await
+        };
+        read.map(Into::into)
     }
 
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts =
-            if self.mcp.shared().conformance { conformance::prompts() } else { Vec::new() };
+        let prompts = if self.mcp.shared().conformance {
+            conformance::prompts()
+        } else {
+            skills::prompts(&self.calls(&context)).await
+        };
         Ok(ListPromptsResult::with_all_items(prompts))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if self.mcp.shared().conformance {
             return conformance::prompt(&request);
         }
-        let message = format!("there is no prompt {:?}", request.name);
-        Err(ErrorData::invalid_params(message, None))
+        skills::prompt(&self.calls(&context), &request.name).await.map(Into::into)
     }
 
     async fn complete(
@@ -278,12 +296,17 @@ impl ServerHandler for Server {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         // Nothing else is ever told.
-        let told = SubscriptionFilter::builder().tools_list_changed().build();
+        let told = SubscriptionFilter::builder()
+            .tools_list_changed()
+            .prompts_list_changed()
+            .resources_list_changed()
+            .build();
         Some(told.intersection(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.mcp.shared().notices.watch();
+        let mut known = *changes.borrow_and_update();
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -291,9 +314,25 @@ impl ServerHandler for Server {
                     if changed.is_err() {
                         return Ok(());
                     }
-                    match context.sink().notify_tool_list_changed().await {
-                        Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
-                        Err(_) => return Ok(()),
+                    let (before, now) = (known, *changes.borrow_and_update());
+                    known = now;
+                    let sink = context.sink();
+                    let mut told = Vec::new();
+                    if now.tools != before.tools {
+                        told.push(sink.notify_tool_list_changed().await);
+                    }
+                    if now.skills != before.skills {
+                        told.push(sink.notify_prompt_list_changed().await);
+                        told.push(sink.notify_resource_list_changed().await);
+                    }
+                    let gone = |told: &Result<(), SubscriptionSendError>| {
+                        matches!(told, Err(error) if !matches!(
+                            error,
+                            SubscriptionSendError::NotificationNotAccepted(_)
+                        ))
+                    };
+                    if told.iter().any(gone) {
+                        return Ok(());
                     }
                 }
             }

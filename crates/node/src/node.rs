@@ -1,10 +1,11 @@
 //! What every Node.js process of ours needs: where it may write, what it sees, how much it may say.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use atoll_process::{Command, LogSettings, Piped, PipedSettings, Spawner, SpillBudget};
+use atoll_process::{
+    Command, LogSettings, Piped, PipedSettings, Spawner, SpillBudget, Surroundings,
+};
 use tokio_util::task::TaskTracker;
 
 use crate::error::NodeError;
@@ -39,7 +40,7 @@ pub struct NodeSettings {
     /// Private directory for pipes, programs and temporary files.
     pub directory: PathBuf,
     /// The environment of every process.
-    pub environment: BTreeMap<String, String>,
+    pub environment: Surroundings,
     /// Bytes of each stream, and of results and errors, that one execution may return.
     pub output_bytes: usize,
 }
@@ -104,7 +105,7 @@ impl Node {
                 text(node),
                 text(&program),
             ],
-            environment: self.0.settings.environment.clone(),
+            environment: self.0.settings.environment.now(),
             directory: directory.to_owned(),
         };
         let log = LogSettings {

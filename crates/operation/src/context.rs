@@ -14,6 +14,7 @@ type Permits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 #[derive(Default)]
 struct Inner {
     request_id: String,
+    face: &'static str,
     origin: String,
     query: String,
     resume_after: Option<String>,
@@ -36,6 +37,17 @@ impl Context {
             inner.origin = origin.into();
             inner.query = query.into();
         })
+    }
+
+    /// Sets the face the call came through: `rest`, `mcp`, ….
+    #[must_use]
+    pub fn through(self, face: &'static str) -> Self {
+        self.rebuild(|inner| inner.face = face)
+    }
+
+    /// The face the call came through; empty when nobody said.
+    pub fn face(&self) -> &'static str {
+        self.0.face
     }
 
     /// Sets the id of the last event the caller saw of a stream it resumes.
@@ -70,6 +82,7 @@ impl Context {
     fn rebuild(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Inner {
             request_id: self.0.request_id.clone(),
+            face: self.0.face,
             origin: self.0.origin.clone(),
             query: self.0.query.clone(),
             resume_after: self.0.resume_after.clone(),

@@ -335,7 +335,8 @@ fn split_input(
 
 /// The body of an upload: a form whose file comes last, so that a server knows where it goes when it arrives.
 fn form(mut fields: Map<String, Value>, needed: &[&&str], file_required: bool) -> Value {
-    let file = json!({"type": "string", "format": "binary", "description": "The file."});
+    let kind = if file_required { json!("string") } else { json!(["string", "null"]) };
+    let file = json!({"type": kind, "format": "binary", "description": "The file."});
     fields.insert("file".to_owned(), file);
     let mut schema = json!({"type": "object", "properties": fields});
     let needed = needed.iter().map(|name| **name).chain(file_required.then_some("file"));

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::{Error, FieldError};
 use crate::handle::{Conversation, Converse, Handle, Operation, Stream, Streaming};
 use crate::input::InputShape;
+use crate::observe::{Observed, Observer, Observers};
 use crate::spec::{Declaration, Spec};
 use crate::transfer::{Content, Download, Fetch, Incoming, Late, Receive, Upload};
 use crate::window::{Open, Upstream, Window};
@@ -51,12 +52,14 @@ type CallOpen =
 pub struct Registry {
     operations: Vec<Arc<Bound>>,
     positions: HashMap<&'static str, usize>,
+    observers: Observers,
 }
 
 /// A declared operation with its implementation, types erased.
 pub struct Bound {
     declaration: Declaration,
     shape: Arc<InputShape>,
+    observers: Observers,
     call: Option<Call>,
     stream: Option<CallStream>,
     converse: Option<CallConverse>,
@@ -182,12 +185,18 @@ impl Registry {
         self
     }
 
+    /// Has somebody told of every call from now on. The first one stays.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.set(observer);
+    }
+
     fn insert(&mut self, declaration: Declaration) -> &mut Bound {
         let position = self.operations.len();
         let taken = self.positions.insert(declaration.spec.id, position);
         assert!(taken.is_none(), "operation {} is bound twice", declaration.spec.id);
         self.operations.push(Arc::new(Bound {
             shape: Arc::new(InputShape::of(&declaration)),
+            observers: self.observers.clone(),
             declaration,
             call: None,
             stream: None,
@@ -241,14 +250,17 @@ impl Bound {
     pub async fn call(&self, cx: Context, input: Value) -> Result<Value, Error> {
         let input = self.shape.check(input)?;
         let call = self.call.as_ref().ok_or_else(|| self.wrong_shape())?;
-        call(cx, input).await
+        let observed = self.begin(&cx, &input);
+        observed.end_with(call(cx, input).await)
     }
 
     /// Checks the input and starts the operation's stream.
     pub async fn stream(&self, cx: Context, input: Value) -> Result<Stream, Error> {
         let input = self.shape.check(input)?;
         let stream = self.stream.as_ref().ok_or_else(|| self.wrong_shape())?;
-        stream(cx, input).await
+        let observed = self.begin(&cx, &input);
+        let (events, mut observed) = observed.lasts(stream(cx, input).await)?;
+        Ok(events.inspect(move |event| observed.pass(event)).boxed())
     }
 
     /// Checks the input and opens the conversation; messages are JSON text both ways.
@@ -260,7 +272,12 @@ impl Bound {
     ) -> Result<BoxStream<'static, String>, Error> {
         let input = self.shape.check(input)?;
         let converse = self.converse.as_ref().ok_or_else(|| self.wrong_shape())?;
-        converse(cx, input, up).await
+        let observed = self.begin(&cx, &input);
+        let (down, observed) = observed.lasts(converse(cx, input, up).await)?;
+        let held = move |_: &String| {
+            let _until_its_end = &observed;
+        };
+        Ok(down.inspect(held).boxed())
     }
 
     /// Takes an upload: the input as far as it came before the file, the whole of it once the file has been taken, and
@@ -283,14 +300,16 @@ impl Bound {
         }
         let shape = Arc::clone(&self.shape);
         let all = Box::pin(async move { shape.check(all.await?) });
-        receive(cx, early, all, file).await
+        let observed = self.begin(&cx, early.as_ref().unwrap_or(&Value::Null));
+        observed.end_with(receive(cx, early, all, file).await)
     }
 
     /// Checks the input and opens what shall be sent.
     pub async fn fetch(&self, cx: Context, input: Value) -> Result<Content, Error> {
         let input = self.shape.check(input)?;
         let fetch = self.fetch.as_ref().ok_or_else(|| self.wrong_shape())?;
-        fetch(cx, input).await
+        let observed = self.begin(&cx, &input);
+        observed.end_with(fetch(cx, input).await)
     }
 
     /// Checks the input and says where the server behind a window is.
@@ -298,6 +317,10 @@ impl Bound {
         let input = self.shape.check(input)?;
         let open = self.open.as_ref().ok_or_else(|| self.wrong_shape())?;
         open(cx, input).await
+    }
+
+    fn begin(&self, cx: &Context, input: &Value) -> Observed {
+        self.observers.begin(&self.declaration.spec, cx, input)
     }
 
     fn wrong_shape(&self) -> Error {

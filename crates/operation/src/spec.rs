@@ -98,6 +98,10 @@ pub struct Spec {
     pub large_body: bool,
     /// Whether documents show its fields in a JSON body although its method usually has none.
     pub json_body: bool,
+    /// Whether the last part of its path, in braces, takes all that follows, slashes included.
+    pub remainder: bool,
+    /// Whether it only looks at how things are, so that observers of calls are not told of it.
+    pub quiet: bool,
 }
 
 impl Spec {
@@ -119,6 +123,8 @@ impl Spec {
             query: &[],
             large_body: false,
             json_body: false,
+            remainder: false,
+            quiet: false,
         }
     }
 
@@ -214,6 +220,20 @@ impl Spec {
     #[must_use]
     pub const fn json_body(mut self) -> Self {
         self.json_body = true;
+        self
+    }
+
+    /// Says that it only looks at how things are: observers of calls are not told of it.
+    #[must_use]
+    pub const fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    /// Lets the last part of its path take all that follows, slashes included.
+    #[must_use]
+    pub const fn remainder(mut self) -> Self {
+        self.remainder = true;
         self
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::OwnedReadHalf;
@@ -128,9 +129,14 @@ impl Child {
             }
         };
         let (changes, life) = watch::channel(Life::default());
+        let counter = spawner.victim_counter();
         let (orders, mut queue) = mpsc::channel::<Order>(ORDERS);
         spawner.tasks().spawn(async move {
             while let Some(report) = next(&mut reports).await {
+                if let Report::Exited { victims: count, .. } | Report::Victims { count } = report {
+                    let more = count.saturating_sub(changes.borrow().victims);
+                    counter.fetch_add(u64::try_from(more).unwrap_or_default(), Ordering::Relaxed);
+                }
                 changes.send_modify(|life| match report {
                     Report::Exited { status, victims } => {
                         life.victims = victims;

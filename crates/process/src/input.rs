@@ -1,10 +1,9 @@
 //! Bytes on their way into a program that may not be reading: a bounded queue and a task that empties it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::descriptor::Descriptor;
@@ -27,7 +26,7 @@ pub enum InputError {
 #[derive(Debug, Clone)]
 pub struct Input {
     queue: mpsc::UnboundedSender<Option<Vec<u8>>>,
-    waiting: Arc<AtomicUsize>,
+    waiting: watch::Sender<usize>,
     max: usize,
 }
 
@@ -35,27 +34,56 @@ impl Input {
     /// Feeds a descriptor. The queue is bounded in bytes by `max`, which counts more than messages.
     pub(crate) fn new(descriptor: Arc<Descriptor>, max: usize, tasks: &TaskTracker) -> Self {
         let (queue, mut messages) = mpsc::unbounded_channel::<Option<Vec<u8>>>();
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let written = Arc::clone(&waiting);
+        let (waiting, _) = watch::channel(0);
+        let written = waiting.clone();
         tasks.spawn(async move {
             while let Some(Some(bytes)) = messages.recv().await {
                 if descriptor.write_all(&bytes).await.is_err() {
                     break;
                 }
-                written.fetch_sub(bytes.len(), Ordering::Relaxed);
+                written.send_modify(|waiting| *waiting -= bytes.len());
             }
+            // Whoever waits for room must learn that there is nobody left to read.
+            drop(messages);
+            written.send_modify(|waiting| *waiting = 0);
         });
         Self { queue, waiting, max }
     }
 
     /// Queues bytes, all or none.
     pub fn write(&self, bytes: &[u8]) -> Result<(), InputError> {
-        let waiting = self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
-        if waiting + bytes.len() > self.max && waiting > 0 || bytes.len() > self.max {
-            self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
-            return Err(InputError::Full { waiting });
+        if self.queue.is_closed() {
+            return Err(InputError::Closed);
+        }
+        let mut before = 0;
+        let fits = self.waiting.send_if_modified(|waiting| {
+            before = *waiting;
+            let fits = *waiting + bytes.len() <= self.max;
+            if fits {
+                *waiting += bytes.len();
+            }
+            fits
+        });
+        if !fits {
+            return Err(InputError::Full { waiting: before });
         }
         self.queue.send(Some(bytes.to_vec())).map_err(|_| InputError::Closed)
+    }
+
+    /// Queues bytes, all or none, as soon as there is room for them; what never fits is refused.
+    pub async fn write_when_room(&self, bytes: &[u8]) -> Result<(), InputError> {
+        let mut waiting = self.waiting.subscribe();
+        loop {
+            waiting.mark_unchanged();
+            match self.write(bytes) {
+                Err(InputError::Full { .. }) if bytes.len() <= self.max => {
+                    if waiting.changed().await.is_err() {
+                        return Err(InputError::Closed);
+                    }
+                }
+                written => return written,
+            }
+        }
     }
 
     /// Closes the program's input after what is queued.

@@ -14,6 +14,7 @@ mod input;
 mod log;
 mod oom;
 mod piped;
+mod surroundings;
 mod terminal;
 mod text;
 
@@ -28,6 +29,7 @@ pub use input::{Input, InputError};
 pub use log::{Chunk, Log, LogSettings, Progress, SpillBudget, TextChunk};
 pub use piped::{Piped, PipedSettings};
 pub use spawner::Spawner;
+pub use surroundings::Surroundings;
 pub use terminal::{
     Job, JobState, Outcome, Submission, Terminal, TerminalError, TerminalSettings, Viewer,
     WindowSize, is_variable_name,

@@ -2,31 +2,24 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::time::Duration;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
 
-use bytes::Bytes;
-use http_body_util::BodyExt;
-use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::{Body as HttpBody, Incoming};
-use hyper::header::HeaderValue;
-use hyper::http::uri::{PathAndQuery, Scheme};
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::http::uri::PathAndQuery;
 use hyper::upgrade::OnUpgrade;
-use hyper::{Request, Response, StatusCode, Uri, Version};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::io::copy_bidirectional_with_sizes;
 
-use crate::connect::{Address, Connector};
+use crate::connect::Address;
 use crate::headers::{pass_on, upgrade_of};
+use crate::line::{Carried, Line, Payload};
+use crate::pool::Pool;
 
-/// A request's body, types erased.
-pub type Body = UnsyncBoxBody<Bytes, Box<dyn StdError + Send + Sync>>;
-
-/// How long an idle connection to another server is kept.
-const IDLE: Duration = Duration::from_secs(30);
-/// Idle connections kept per server.
-const IDLE_CONNECTIONS: usize = 32;
 /// Bytes on their way in each direction of a changed-over connection.
 const SWITCH_BUFFER: usize = 64 << 10;
 
@@ -41,7 +34,7 @@ pub enum ProxyError {
         /// What the attempt met.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The other server broke off before it had answered.
+    /// The other server broke off before it had answered, or what it answered is no HTTP.
     #[error("the server at {address:?} broke off")]
     Broken {
         /// Where it is.
@@ -49,30 +42,32 @@ pub enum ProxyError {
         /// What happened.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The request cannot be passed on.
-    #[error("the request cannot be passed on: {0}")]
-    Request(String),
 }
 
 /// The other server's answer.
 #[derive(Debug)]
-pub struct Forwarded {
+pub struct Forwarded<B: Payload> {
     /// What to answer.
-    pub response: Response<Incoming>,
+    pub response: Response<Carried<B>>,
     /// What to do once it is sent, when both sides change over to another protocol.
-    pub switch: Option<Switch>,
+    pub switch: Option<Switch<B>>,
 }
 
 /// A connection about to change over.
-pub struct Switch {
+pub struct Switch<B> {
     ours: OnUpgrade,
     theirs: OnUpgrade,
+    line: Line<B>,
 }
 
-impl Switch {
+impl<B: Payload> Switch<B> {
     /// Carries bytes both ways until one side ends. Must run, and be dropped to end it early.
     pub async fn run(self) {
-        let (Ok(ours), Ok(theirs)) = tokio::join!(self.ours, self.theirs) else {
+        let theirs = async {
+            self.line.finish().await;
+            self.theirs.await
+        };
+        let (Ok(ours), Ok(theirs)) = tokio::join!(self.ours, theirs) else {
             return;
         };
         let (mut ours, mut theirs) = (TokioIo::new(ours), TokioIo::new(theirs));
@@ -84,90 +79,119 @@ impl Switch {
     }
 }
 
-impl fmt::Debug for Switch {
+impl<B> fmt::Debug for Switch<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Switch")
     }
 }
 
 /// Passes requests on. Cheap to clone; connections are shared.
-#[derive(Debug, Clone)]
-pub struct Proxy {
-    client: Client<Connector, Body>,
+#[derive(Debug)]
+pub struct Proxy<B> {
+    pool: Arc<Pool<B>>,
 }
 
-impl Default for Proxy {
+impl<B: Payload> Default for Proxy<B> {
     fn default() -> Self {
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .set_host(false)
-            .build(Connector);
-        Self { client }
+        Self { pool: Pool::new() }
     }
 }
 
-impl Proxy {
+impl<B> Clone for Proxy<B> {
+    fn clone(&self) -> Self {
+        Self { pool: Arc::clone(&self.pool) }
+    }
+}
+
+impl<B: Payload> Proxy<B> {
     /// Passes a request on and waits for the head of the answer. Its path, query and headers go as they are.
-    pub async fn forward<B>(
+    pub async fn forward(
         &self,
         address: &Address,
         mut request: Request<B>,
-    ) -> Result<Forwarded, ProxyError>
-    where
-        B: HttpBody<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn StdError + Send + Sync>>,
-    {
+    ) -> Result<Forwarded<B>, ProxyError> {
         let upgrade = upgrade_of(request.headers());
         let ours = upgrade.is_some().then(|| hyper::upgrade::on(&mut request));
-        let request = outgoing(address, request, upgrade.as_ref())?;
-        let mut response = self.client.request(request).await.map_err(|error| {
-            let address = address.clone();
-            if error.is_connect() {
-                ProxyError::Unreachable { address, source: error.into() }
-            } else {
-                ProxyError::Broken { address, source: error.into() }
-            }
-        })?;
+        let request = outgoing(request, upgrade.as_ref());
+        let (mut response, line) = self.exchange(address, request).await?;
         let changed = upgrade_of(response.headers());
         pass_on(response.headers_mut(), changed.as_ref());
-        let switch = match (response.status(), ours) {
-            (StatusCode::SWITCHING_PROTOCOLS, Some(ours)) => {
-                Some(Switch { ours, theirs: hyper::upgrade::on(&mut response) })
-            }
-            (StatusCode::SWITCHING_PROTOCOLS, None) => {
-                return Err(ProxyError::Broken {
-                    address: address.clone(),
-                    source: "it changed over to another protocol unasked".into(),
-                });
-            }
-            _ => None,
-        };
         *response.version_mut() = Version::HTTP_11;
-        Ok(Forwarded { response, switch })
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let Some(ours) = ours else {
+                let source = "it changed over to another protocol unasked".into();
+                return Err(ProxyError::Broken { address: address.clone(), source });
+            };
+            let theirs = hyper::upgrade::on(&mut response);
+            let switch = Some(Switch { ours, theirs, line });
+            let response = response.map(|body| Carried::new(body, None, &self.pool, address));
+            return Ok(Forwarded { response, switch });
+        }
+        let mut response = response.map(|body| Carried::new(body, Some(line), &self.pool, address));
+        poll_fn(|cx| {
+            response.body_mut().settle(cx);
+            Poll::Ready(())
+        })
+        .await;
+        Ok(Forwarded { response, switch: None })
+    }
+
+    async fn exchange(
+        &self,
+        address: &Address,
+        mut request: Request<B>,
+    ) -> Result<(Response<hyper::body::Incoming>, Line<B>), ProxyError> {
+        if let Some(mut line) = self.pool.take(address).await {
+            // The other side may be closing what has waited. What it has not got, or may get twice, is sent again.
+            let copy = is_repeatable(&request).then(|| copy_of(&request));
+            let mut refused = match line.exchange(request).await {
+                Ok(response) => return Ok((response, line)),
+                Err(refused) => refused,
+            };
+            request = match refused.take_message().or(copy) {
+                Some(request) => request,
+                None => return Err(broken(address, refused.into_error())),
+            };
+        }
+        let mut line = Line::open(address).await.map_err(|error| ProxyError::Unreachable {
+            address: address.clone(),
+            source: error.into(),
+        })?;
+        match line.exchange(request).await {
+            Ok(response) => Ok((response, line)),
+            Err(refused) => Err(broken(address, refused.into_error())),
+        }
     }
 }
 
-fn outgoing<B>(
-    address: &Address,
-    request: Request<B>,
-    upgrade: Option<&HeaderValue>,
-) -> Result<Request<Body>, ProxyError>
-where
-    B: HttpBody<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-{
-    let unusable = |error: &dyn fmt::Display| ProxyError::Request(error.to_string());
-    let (mut parts, body) = request.into_parts();
+fn broken(address: &Address, error: hyper::Error) -> ProxyError {
+    ProxyError::Broken { address: address.clone(), source: error.into() }
+}
+
+/// Whether a request changes nothing and has no body, so that it may be sent twice.
+fn is_repeatable<B: Payload>(request: &Request<B>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
+        && request.body().is_end_stream()
+}
+
+fn copy_of<B: Payload>(request: &Request<B>) -> Request<B> {
+    let mut copy = Request::new(B::default());
+    copy.method_mut().clone_from(request.method());
+    copy.uri_mut().clone_from(request.uri());
+    copy.headers_mut().clone_from(request.headers());
+    copy
+}
+
+fn outgoing<B: Payload>(request: Request<B>, upgrade: Option<&HeaderValue>) -> Request<B> {
+    let (mut parts, body): (Parts, B) = request.into_parts();
     pass_on(&mut parts.headers, upgrade);
-    let mut uri = std::mem::take(&mut parts.uri).into_parts();
-    uri.scheme = Some(Scheme::HTTP);
-    uri.authority = Some(address.authority().parse().map_err(|error| unusable(&error))?);
-    uri.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
-    parts.uri = Uri::from_parts(uri).map_err(|error| unusable(&error))?;
+    // Nobody here waits for leave to send a body: it follows at once.
+    parts.headers.remove(header::EXPECT);
+    let target = std::mem::take(&mut parts.uri).into_parts().path_and_query;
+    parts.uri = Uri::from(target.unwrap_or(PathAndQuery::from_static("/")));
+    parts.headers.entry(header::HOST).or_insert(HeaderValue::from_static("localhost"));
     parts.version = Version::HTTP_11;
     // What the face kept beside the request is nothing of the other server's.
     parts.extensions.clear();
-    Ok(Request::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
+    Request::from_parts(parts, body)
 }

@@ -7,6 +7,9 @@
 mod connect;
 mod forward;
 mod headers;
+mod line;
+mod pool;
 
 pub use connect::Address;
-pub use forward::{Body, Forwarded, Proxy, ProxyError, Switch};
+pub use forward::{Forwarded, Proxy, ProxyError, Switch};
+pub use line::{Carried, Payload};

@@ -5,6 +5,9 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use atoll_proxy::{Address, Proxy, ProxyError};
 use bytes::Bytes;
@@ -55,11 +58,11 @@ where
 
 /// A front that passes everything on to `back`.
 async fn front(back: Address) -> SocketAddr {
-    let proxy = Proxy::default();
-    serve(move |request| {
+    let proxy: Proxy<UnsyncBoxBody<Bytes, hyper::Error>> = Proxy::default();
+    serve(move |request: Request<Incoming>| {
         let (proxy, back) = (proxy.clone(), back.clone());
         async move {
-            match proxy.forward(&back, request).await {
+            match proxy.forward(&back, request.map(BodyExt::boxed_unsync)).await {
                 Ok(forwarded) => {
                     if let Some(switch) = forwarded.switch {
                         tokio::spawn(switch.run());
@@ -75,7 +78,7 @@ async fn front(back: Address) -> SocketAddr {
                     let mut response = text(error.to_string());
                     *response.status_mut() = match error {
                         ProxyError::Unreachable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-                        _ => StatusCode::BAD_GATEWAY,
+                        ProxyError::Broken { .. } => StatusCode::BAD_GATEWAY,
                     };
                     response
                 }
@@ -257,4 +260,131 @@ async fn a_server_that_is_not_there_or_breaks_off_is_told_apart() {
     let mut sender = connect(front(Address::Tcp(rude)).await).await;
     let response = sender.send_request(get("/")).await.unwrap();
     assert_eq!(response.status(), StatusCode::BAD_GATEWAY);
+}
+
+#[tokio::test]
+async fn a_port_is_found_on_either_loopback_address() {
+    for host in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(host).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((io, _)) = listener.accept().await {
+                tokio::spawn(answer(io, |_| async { text("here") }));
+            }
+        });
+        let mut sender = connect(front(Address::Port(port)).await).await;
+        let response = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(body_of(response).await, "here", "{host}");
+    }
+}
+
+/// Answers requests one after the other on each connection, by hand; how many connections there were.
+async fn by_hand(answers_each: usize, answer: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((mut io, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                for _ in 0..answers_each {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        match io.read_u8().await {
+                            Ok(byte) => head.push(byte),
+                            Err(_) => return,
+                        }
+                    }
+                    io.write_all(answer.as_bytes()).await.unwrap();
+                }
+                // The next request is read, and not answered: the connection ends under it.
+                drop(io.read_u8().await);
+            });
+        }
+    });
+    (address, connections)
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+#[tokio::test]
+async fn requests_that_follow_each_other_share_a_connection() {
+    let (back, connections) = by_hand(usize::MAX, OK).await;
+    let mut sender = connect(front(Address::Tcp(back)).await).await;
+    for _ in 0..20 {
+        let response = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(body_of(response).await, "ok");
+    }
+    // A machine that is stopped for more than a second in between needs another.
+    assert!(connections.load(Ordering::SeqCst) < 10);
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_under_a_harmless_request_is_replaced() {
+    let (back, connections) = by_hand(1, OK).await;
+    let mut sender = connect(front(Address::Tcp(back)).await).await;
+    for _ in 0..10 {
+        let response = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(body_of(response).await, "ok");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 10);
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_an_error_and_nothing_of_it_passes() {
+    for wrong in [
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        "HTTP/1.1 999999 OK\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+    ] {
+        let (back, _) = by_hand(1, wrong).await;
+        let mut sender = connect(front(Address::Tcp(back)).await).await;
+        let response = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(response.status(), StatusCode::BAD_GATEWAY, "{wrong:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_beyond_its_length_is_not_taken_for_the_next_one() {
+    let smuggled = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil";
+    let (back, _) = by_hand(usize::MAX, smuggled).await;
+    let mut sender = connect(front(Address::Tcp(back)).await).await;
+    for _ in 0..5 {
+        let response = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(body_of(response).await, "ok");
+    }
+}
+
+#[tokio::test]
+async fn whoever_goes_away_takes_the_request_along() {
+    let (heard, mut gone) = mpsc::channel::<()>(1);
+    let back = serve(move |_| {
+        let heard = heard.clone();
+        async move {
+            let endless = futures::stream::unfold(heard, |heard| async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Some((Ok(Frame::data(Bytes::from_static(b"more"))), heard))
+            });
+            Response::new(StreamBody::new(endless).boxed_unsync())
+        }
+    })
+    .await;
+    let mut sender = connect(front(Address::Tcp(back)).await).await;
+    let response = sender.send_request(get("/")).await.unwrap();
+    let mut body = response.into_body().into_data_stream();
+    assert_eq!(body.next().await.unwrap().unwrap().slice(..4), "more");
+    drop((body, sender));
+    // One end of it is kept by whoever serves connections; the one of this answer goes with its connection.
+    let waited = tokio::time::timeout(Duration::from_mins(1), async {
+        while gone.sender_strong_count() > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    waited.await.unwrap();
+    gone.close();
 }

@@ -16,6 +16,7 @@ const RESERVED: &[&str] = &[
     "EXTRA_MCP_SERVERS",
     "JWT_PUBLIC_KEY",
     "JWT_SECRET",
+    "PROXY_SERVER",
     "SANDBOX_API_KEY",
     "SANDBOX_JWT_PUBLIC_KEY",
 ];
@@ -29,6 +30,8 @@ const PASSED: &[&str] = &[
     "CURL_CA_BUNDLE",
     "DISPLAY",
     "FNM_DIR",
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
     "GIT_SSL_CAINFO",
     "GOPATH",
     "GOPROXY",
@@ -60,6 +63,9 @@ const PASSED: &[&str] = &[
     "XDG_RUNTIME_DIR",
     "npm_config_registry",
 ];
+
+/// What says whose sandbox this is.
+const IDENTITY: [&str; 4] = ["HOME", "LOGNAME", "USER", "WORKSPACE"];
 
 /// Searched after the server's own `PATH`, so that a server started with a bare one still finds programs.
 const DEFAULT_PATH: &[&str] =
@@ -144,6 +150,18 @@ impl Environment {
     /// Every variable, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// This environment with what the operator's init scripts exported. What identifies the sandbox stays, and secrets of
+    /// the server do not come in this way either.
+    #[must_use]
+    pub fn exporting(&self, exported: BTreeMap<String, String>) -> Self {
+        let mut variables = self.variables.clone();
+        let allowed = |(name, value): &(String, String)| {
+            is_valid(name, value) && !is_reserved(name) && !IDENTITY.contains(&name.as_str())
+        };
+        variables.extend(exported.into_iter().filter(allowed));
+        Self { variables }
     }
 
     /// This environment with a caller's own variables, which win.
@@ -340,6 +358,19 @@ mod tests {
         assert_eq!(variables["PAGER"], "less");
         assert_eq!(variables["NEW"], "1");
         assert_eq!(variables["HOME"], "/home/someone");
+    }
+
+    #[test]
+    fn exports_of_init_scripts_come_in_but_for_identity_and_secrets() {
+        let exported =
+            [("NEW", "1"), ("PATH", "/p"), ("HOME", "/x"), ("AUTH_TOKEN", "s"), ("A=B", "c")];
+        let exported = exported.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = build(&[], &[]).exporting(exported.into());
+        assert_eq!(environment.get("NEW"), Some("1"));
+        assert_eq!(environment.get("PATH"), Some("/p"));
+        assert_eq!(environment.get("HOME"), Some("/home/someone"));
+        assert_eq!(environment.get("AUTH_TOKEN"), None);
+        assert_eq!(environment.get("A=B"), None);
     }
 
     #[test]

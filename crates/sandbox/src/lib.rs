@@ -3,14 +3,21 @@
 pub mod bash;
 pub mod browser;
 pub mod code;
+pub mod convert;
 pub mod desktop;
+pub mod egress;
 pub mod environment;
 pub mod file;
 pub mod foundation;
+pub mod hook;
+pub mod observe;
 pub mod programs;
 pub mod sandbox;
+pub mod service;
 pub mod shell;
+pub mod skill;
 pub mod system;
+pub mod web;
 pub mod window;
 
 mod clock;

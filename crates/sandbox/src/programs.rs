@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atoll_api::system::Limits;
+use atoll_egress::Egress;
 use atoll_operation::{Error, Kind};
 use atoll_process::{
-    Confinement, LogSettings, PipedSettings, SpawnError, Spawner, SpillBudget, is_variable_name,
-    machine_memory, size,
+    Confinement, LogSettings, PipedSettings, SpawnError, Spawner, SpillBudget, Surroundings,
+    is_variable_name, machine_memory, size,
 };
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +24,8 @@ pub struct Programs {
     confined: Spawner,
     spill: Arc<SpillBudget>,
     tasks: TaskTracker,
+    /// Tells programs of a proxy, while there is something to tell.
+    egress: Option<Egress>,
 }
 
 /// The least memory that a session's program gets, unless the operator decides otherwise.
@@ -39,7 +42,18 @@ impl Programs {
         let confined = spawner.confined(confinement(&foundation.limits));
         let means = spawner.enforcement();
         tracing::info!("what sessions run is limited: {means}");
-        Self { foundation, spawner, confined, spill, tasks: TaskTracker::new() }
+        Self { foundation, spawner, confined, spill, tasks: TaskTracker::new(), egress: None }
+    }
+
+    /// The same for programs that find the way out through this.
+    #[must_use]
+    pub(crate) fn through(self, egress: &Egress) -> Self {
+        Self { egress: Some(egress.clone()), ..self }
+    }
+
+    /// The way out, where one was given.
+    pub(crate) fn egress(&self) -> Option<&Egress> {
+        self.egress.as_ref()
     }
 
     pub(crate) fn foundation(&self) -> &Foundation {
@@ -82,8 +96,18 @@ impl Programs {
         &self,
         extra: Option<&BTreeMap<String, String>>,
     ) -> BTreeMap<String, String> {
-        let none = BTreeMap::new();
-        self.foundation.environment.with(extra.unwrap_or(&none)).into_iter().collect()
+        let told = self.egress.iter().flat_map(Egress::environment);
+        let mut added: BTreeMap<String, String> =
+            told.map(|(name, value)| (name.to_owned(), value)).collect();
+        added
+            .extend(extra.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+        self.foundation.environment.with(&added).into_iter().collect()
+    }
+
+    /// The same for programs that are started later: what it is then.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        let programs = self.clone();
+        Surroundings::new(move || programs.environment(None))
     }
 
     /// The bash that runs commands.

@@ -10,10 +10,10 @@ use atoll_api::browser::{
     ActivateTab, AddRoute, CheckBox, ClearCookies, ClickElement, CloseContext, CloseTab, CreateTab,
     DetectCaptcha, EvaluateScript, ExportConsole, ExportHar, FillField, FillForm, FindText,
     GetAccessibilityTree, GetBrowserInfo, GetConsole, GetCookies, GetElements, GetHtml,
-    GetMarkdown, GetRequests, GetText, GoBack, GoForward, HoverElement, ListContexts, ListTabs,
-    LoadState, NavigatePage, PressHotKey, PressKey, PrintPage, RecordPage, ReloadPage, RemoveRoute,
-    RestartBrowser, SaveState, ScrollPage, ScrollTo, ScrollToElement, SelectOption, SetCookies,
-    SetHeaders, SetScopedHeaders, TakeScreenshot, TypeText, UncheckBox, UploadToPage,
+    GetMarkdown, GetPageInfo, GetRequests, GetText, GoBack, GoForward, HoverElement, ListContexts,
+    ListTabs, LoadState, NavigatePage, PressHotKey, PressKey, PrintPage, RecordPage, ReloadPage,
+    RemoveRoute, RestartBrowser, SaveState, ScrollPage, ScrollTo, ScrollToElement, SelectOption,
+    SetCookies, SetHeaders, SetScopedHeaders, TakeScreenshot, TypeText, UncheckBox, UploadToPage,
     WaitForCaptcha, WaitForPage,
 };
 use atoll_api::code::{ExecuteCode, GetCodeInfo};
@@ -22,11 +22,11 @@ use atoll_api::desktop::{
     ListWindows, PerformAction, PerformActions, RecordScreen, SetClipboard, WatchDesktop,
 };
 use atoll_api::file::{
-    AppendFile, CopyPath, CreateTempFile, CreateWatch, DeletePath, DownloadArchive, DownloadFile,
-    EditFile, ExtractArchive, FileExists, FindFiles, FollowWatch, GetHomeDirectory,
-    GetTempDirectory, GlobFiles, GrepFiles, ListPath, ListWatches, MakeDirectory, MovePath,
-    PollWatch, ReadFile, ReplaceInFile, ResolvePath, SearchInFile, StatPath, StopWatch,
-    StrReplaceEditor, UploadFile, WaitForFile, WriteFile,
+    AppendFile, AppendJsonLines, CopyPath, CountJsonLines, CreateTempFile, CreateWatch, DeletePath,
+    DownloadArchive, DownloadFile, EditFile, ExtractArchive, FileExists, FindFiles, FollowWatch,
+    GetHomeDirectory, GetTempDirectory, GlobFiles, GrepFiles, GrepText, ListPath, ListWatches,
+    MakeDirectory, MovePath, PollWatch, ReadFile, ReadJsonLines, ReplaceInFile, ResolvePath,
+    SearchInFile, StatPath, StopWatch, StrReplaceEditor, UploadFile, WaitForFile, WriteFile,
 };
 use atoll_api::jupyter::{
     CreateJupyterSession, DeleteJupyterSession, DeleteJupyterSessions, ExecuteJupyter,
@@ -36,12 +36,34 @@ use atoll_api::nodejs::{
     CreateNodeSession, DeleteNodeSession, ExecuteNode, GetNodeInfo, GetNodeSession,
     ListNodeSessions, UpdateNodeSession,
 };
+use atoll_api::observe::{
+    DeleteReport, DownloadReport, ExportObservation, GetObservation, ListReports, LookAtSandbox,
+    StartObservation, StopObservation,
+};
+use atoll_api::port::ListPorts;
+use atoll_api::proxy::{
+    AddExclude, AddMapping, CheckProxy, DiagnoseUrl, GetPolicy, GetProxyPac, GetUpstream,
+    ListExcludes, ListIncludes, ListMappings, ListRefusals, RemoveExclude, RemoveMapping,
+    RemoveUpstream, SetIncludes, SetPolicy, SetUpstream,
+};
+use atoll_api::service::{
+    ListServices, ReadServiceLog, ReloadServices, RestartService, StartService, StopService,
+};
 use atoll_api::shell::{
     AttachShell, CloseAllShells, CloseShell, CreateShell, ExecShell, GetShellStats, GetTerminalUrl,
     KillShell, ListShells, UpdateShell, ViewShell, WaitShell, WriteShell,
 };
+use atoll_api::skill::{
+    ClearSkills, DeleteSkill, GetSkillContent, InstallSkill, ListSkills, RegisterSkills,
+};
 use atoll_api::system::{GetLimits, GetSandbox, ListNodePackages, ListPythonPackages, Ping};
-use atoll_api::window::{ListDevTools, OpenDevTools, OpenLab};
+use atoll_api::terminal::{OpenPageTerminal, OpenTerminal};
+use atoll_api::util::ConvertToMarkdown;
+use atoll_api::web::{FetchWeb, SearchWeb};
+use atoll_api::window::{
+    ListDevTools, OpenAbsolutePreview, OpenApp, OpenCodeServer, OpenDevTools, OpenLab, OpenPreview,
+};
+use atoll_observe::Journal;
 use atoll_operation::Registry;
 use atoll_process::Spawner;
 
@@ -50,13 +72,22 @@ use crate::browser::{BrowserSettings, Browsers};
 use crate::code::jupyter::{JupyterSettings, Jupyters};
 use crate::code::nodejs::Nodes;
 use crate::code::unified::Codes;
+use crate::convert::{Conversions, Converter};
 use crate::desktop::{DesktopSettings, DesktopStage, Desktops};
+use crate::egress::{EgressSettings, Proxies};
 use crate::file::{Files, Watches};
 use crate::foundation::Foundation;
+use crate::observe::{ObserveSettings, Observers};
 use crate::programs::Programs;
+use crate::service::{ServiceSettings, Services, parts};
 use crate::shell::Shells;
+use crate::skill::{SkillSettings, Skills};
 use crate::system::Systems;
-use crate::window::Lab;
+use crate::web::{SearchSettings, Webs, fetcher};
+use crate::window::{CodeServer, CodeServerSettings, InternalPorts, Lab, Ports, Previews};
+
+/// Events that are kept for those who look for a cause.
+const EVENTS: usize = 500;
 
 /// What the operator chose.
 #[derive(Debug, Clone, Default)]
@@ -67,10 +98,24 @@ pub struct Choices {
     pub python_version: Option<String>,
     /// Offer no JupyterLab.
     pub disable_jupyter_lab: bool,
+    /// How VS Code shall be.
+    pub code_server: CodeServerSettings,
+    /// The port of the app that is shown without naming it.
+    pub app_port: Option<u16>,
     /// How the browser shall be.
     pub browser: BrowserSettings,
     /// How the desktop shall be.
     pub desktop: DesktopSettings,
+    /// Where skills are.
+    pub skills: SkillSettings,
+    /// Where services of users are set up.
+    pub services: ServiceSettings,
+    /// How the sandbox is observed.
+    pub observe: ObserveSettings,
+    /// How programs reach the outside.
+    pub egress: EgressSettings,
+    /// Who searches the web.
+    pub search: SearchSettings,
 }
 
 /// A sandbox's capabilities.
@@ -94,6 +139,19 @@ pub struct Sandbox {
     /// The desktop.
     pub desktops: Arc<Desktops>,
     lab: Arc<Lab>,
+    code_server: Arc<CodeServer>,
+    previews: Arc<Previews>,
+    ports: Arc<Ports>,
+    proxies: Arc<Proxies>,
+    conversions: Arc<Conversions>,
+    webs: Arc<Webs>,
+    /// Ports that are not for others.
+    pub internal_ports: Arc<InternalPorts>,
+    /// Skills.
+    pub skills: Arc<Skills>,
+    /// Services.
+    pub services: Arc<Services>,
+    observers: Arc<Observers>,
     /// What the sandbox is.
     pub systems: Arc<Systems>,
     programs: Programs,
@@ -103,17 +161,30 @@ impl Sandbox {
     /// Builds them without starting any program. Needs a tokio runtime.
     pub fn new(foundation: Foundation, spawner: Spawner, choices: Choices) -> Self {
         let programs = Programs::new(foundation, spawner);
+        let internal_ports = Arc::new(InternalPorts::default());
+        let egress = Proxies::mechanism(&programs, &internal_ports, choices.egress);
+        let programs = programs.through(&egress);
         let systems = Systems::new(programs.foundation());
         let settings =
             JupyterSettings { warm: choices.warm_kernel, python_version: choices.python_version };
         let jupyters = Jupyters::new(&programs, settings);
         let nodes = Nodes::new(&programs);
-        let files = Files::new(&programs);
+        let converter = Converter::new(&programs);
+        let fetcher = fetcher(&egress);
+        let files = Files::new(&programs, &converter);
         let desktop = Desktops::mechanism(&programs, choices.browser.window);
         let stage = DesktopStage::of(&desktop, &choices.desktop);
         let browsers = Browsers::new(&programs, &files, stage, choices.browser);
         let desktops = Desktops::new(&programs, &files, &browsers, desktop, choices.desktop);
+        let lab = Lab::new(&programs, !choices.disable_jupyter_lab);
+        let code_server = CodeServer::new(&programs, choices.code_server);
+        let debugged = Arc::clone(&browsers);
+        internal_ports.add_source(move || debugged.debug_port());
+        let journal = Arc::new(Journal::new(EVENTS));
+        let parts = parts(&browsers, &desktops, &lab, &code_server);
         Self {
+            observers: Observers::new(&programs, &journal, choices.observe),
+            services: Services::new(&programs, &journal, parts, choices.services),
             shells: Shells::new(&programs),
             bashes: Bashes::new(&programs),
             browsers,
@@ -123,7 +194,15 @@ impl Sandbox {
             codes: Codes::new(&programs, &jupyters, &nodes),
             jupyters,
             nodes,
-            lab: Lab::new(&programs, !choices.disable_jupyter_lab),
+            lab,
+            code_server,
+            previews: Previews::new(&internal_ports, choices.app_port),
+            proxies: Proxies::new(&egress),
+            conversions: Conversions::new(&programs, &converter, &fetcher),
+            webs: Webs::new(&programs, &converter, &fetcher, choices.search),
+            ports: Ports::new(&internal_ports, &programs.foundation().stop),
+            internal_ports,
+            skills: Skills::new(&programs, choices.skills),
             systems,
             programs,
         }
@@ -152,9 +231,12 @@ impl Sandbox {
             .bind::<ListShells, _>(&self.shells)
             .bind::<CloseAllShells, _>(&self.shells)
             .bind::<CloseShell, _>(&self.shells)
-            .bind_conversation::<AttachShell, _>(&self.shells);
+            .bind_conversation::<AttachShell, _>(&self.shells)
+            .bind_conversation::<OpenTerminal, _>(&self.shells)
+            .bind_conversation::<OpenPageTerminal, _>(&self.shells);
         registry
             .bind::<ExecBash, _>(&self.bashes)
+            .bind_stream::<ExecBash, _>(&self.bashes)
             .bind::<ReadBashOutput, _>(&self.bashes)
             .bind::<WriteBash, _>(&self.bashes)
             .bind::<KillBash, _>(&self.bashes)
@@ -166,6 +248,67 @@ impl Sandbox {
         self.bind_code(registry);
         self.bind_browser(registry);
         self.bind_desktop(registry);
+        self.bind_services(registry);
+        self.bind_proxies(registry);
+        self.bind_skills(registry);
+        registry
+            .bind::<ConvertToMarkdown, _>(&self.conversions)
+            .bind::<FetchWeb, _>(&self.webs)
+            .bind::<SearchWeb, _>(&self.webs);
+    }
+
+    fn bind_skills(&self, registry: &mut Registry) {
+        registry
+            .bind_upload::<RegisterSkills, _>(&self.skills)
+            .bind::<ListSkills, _>(&self.skills)
+            .bind::<ClearSkills, _>(&self.skills)
+            .bind::<DeleteSkill, _>(&self.skills)
+            .bind::<GetSkillContent, _>(&self.skills)
+            .bind::<InstallSkill, _>(&self.skills)
+            .bind_stream::<InstallSkill, _>(&self.skills);
+    }
+
+    fn bind_proxies(&self, registry: &mut Registry) {
+        let proxies = &self.proxies;
+        registry
+            .bind::<ListMappings, _>(proxies)
+            .bind::<AddMapping, _>(proxies)
+            .bind::<RemoveMapping, _>(proxies)
+            .bind::<ListExcludes, _>(proxies)
+            .bind::<AddExclude, _>(proxies)
+            .bind::<RemoveExclude, _>(proxies)
+            .bind::<ListIncludes, _>(proxies)
+            .bind::<SetIncludes, _>(proxies)
+            .bind::<DiagnoseUrl, _>(proxies)
+            .bind::<CheckProxy, _>(proxies)
+            .bind::<GetUpstream, _>(proxies)
+            .bind::<SetUpstream, _>(proxies)
+            .bind::<RemoveUpstream, _>(proxies)
+            .bind::<GetPolicy, _>(proxies)
+            .bind::<SetPolicy, _>(proxies)
+            .bind::<ListRefusals, _>(proxies)
+            .bind_download::<GetProxyPac, _>(proxies);
+    }
+
+    fn bind_services(&self, registry: &mut Registry) {
+        registry
+            .bind::<ListServices, _>(&self.services)
+            .bind_stream::<ListServices, _>(&self.services)
+            .bind::<StartService, _>(&self.services)
+            .bind::<StopService, _>(&self.services)
+            .bind::<RestartService, _>(&self.services)
+            .bind::<ReadServiceLog, _>(&self.services)
+            .bind_stream::<ReadServiceLog, _>(&self.services)
+            .bind::<ReloadServices, _>(&self.services);
+        registry
+            .bind::<GetObservation, _>(&self.observers)
+            .bind::<LookAtSandbox, _>(&self.observers)
+            .bind::<StartObservation, _>(&self.observers)
+            .bind::<StopObservation, _>(&self.observers)
+            .bind::<ExportObservation, _>(&self.observers)
+            .bind::<ListReports, _>(&self.observers)
+            .bind_download::<DownloadReport, _>(&self.observers)
+            .bind::<DeleteReport, _>(&self.observers);
     }
 
     fn bind_desktop(&self, registry: &mut Registry) {
@@ -241,6 +384,7 @@ impl Sandbox {
             .bind::<GetConsole, _>(browsers)
             .bind::<ExportConsole, _>(browsers)
             .bind::<EvaluateScript, _>(browsers)
+            .bind::<GetPageInfo, _>(browsers)
             .bind::<FindText, _>(browsers)
             .bind::<WaitForPage, _>(browsers);
     }
@@ -267,7 +411,14 @@ impl Sandbox {
             .bind::<ExecuteCode, _>(&self.codes)
             .bind_stream::<ExecuteCode, _>(&self.codes)
             .bind::<GetCodeInfo, _>(&self.codes)
-            .bind_window::<OpenLab, _>(&self.lab);
+            .bind_window::<OpenLab, _>(&self.lab)
+            .bind_window::<OpenCodeServer, _>(&self.code_server);
+        registry
+            .bind_window::<OpenPreview, _>(&self.previews)
+            .bind_window::<OpenAbsolutePreview, _>(&self.previews)
+            .bind_window::<OpenApp, _>(&self.previews)
+            .bind::<ListPorts, _>(&self.ports)
+            .bind_stream::<ListPorts, _>(&self.ports);
     }
 
     fn bind_files(&self, registry: &mut Registry) {
@@ -280,6 +431,10 @@ impl Sandbox {
             .bind::<CreateTempFile, _>(&self.files)
             .bind::<FindFiles, _>(&self.files)
             .bind::<GrepFiles, _>(&self.files)
+            .bind::<GrepText, _>(&self.files)
+            .bind::<CountJsonLines, _>(&self.files)
+            .bind::<ReadJsonLines, _>(&self.files)
+            .bind::<AppendJsonLines, _>(&self.files)
             .bind::<GlobFiles, _>(&self.files)
             .bind_upload::<UploadFile, _>(&self.files)
             .bind_download::<DownloadFile, _>(&self.files)
@@ -317,6 +472,7 @@ impl Sandbox {
             self.jupyters.close_all(),
             self.nodes.close_all(),
             self.lab.close(),
+            self.code_server.close(),
             self.browsers.close(),
         );
         // After the browser, which is shown on it.

@@ -17,6 +17,7 @@ use atoll_api::file::{ReadFile, ReplaceInFile, SearchInFile, WriteFile};
 use atoll_api::system::Limits;
 use atoll_operation::{Context, Error, Handle};
 use atoll_process::Spawner;
+use atoll_sandbox::convert::Converter;
 use atoll_sandbox::file::{Files, as_root_main};
 use atoll_sandbox::{Environment, Foundation, Programs};
 use tokio_util::sync::CancellationToken;
@@ -83,7 +84,8 @@ fn files(scratch: &Path, sudo: &str) -> Arc<Files> {
         version: "test",
         stop: CancellationToken::new(),
     };
-    Files::new(&Programs::new(foundation, Spawner::launch().unwrap()))
+    let programs = Programs::new(foundation, Spawner::launch().unwrap());
+    Files::new(&programs, &Converter::new(&programs))
 }
 
 fn read(file: &str) -> ReadFile {

@@ -84,8 +84,8 @@ pub use operate::{
     SelectOption, SelectedOptions, TypeText, UncheckBox, UploadToPage,
 };
 pub use page::{
-    EvaluateScript, GoBack, GoForward, NavigatePage, NavigateUntil, Navigated, ReloadPage,
-    ScriptValue,
+    EvaluateScript, GetPageInfo, GoBack, GoForward, NavigatePage, NavigateUntil, Navigated,
+    PageInfo, ReloadPage, ScriptValue,
 };
 pub use process::{
     BrowserContext, BrowserInfo, BrowserViewport, CloseContext, ClosedContext, GetBrowserInfo,
@@ -133,6 +133,7 @@ pub const OPERATIONS: &[Declaration] = &[
     Declaration::of::<GetConsole>(),
     Declaration::of::<ExportConsole>(),
     Declaration::of::<EvaluateScript>(),
+    Declaration::of::<GetPageInfo>(),
     Declaration::of::<FindText>(),
     Declaration::of::<WaitForPage>(),
     Declaration::of::<ListTabs>(),

@@ -96,11 +96,14 @@ impl Operation for FillField {
         .errors(element![]);
 }
 
-/// Type text into whatever has the focus, key by key.
+/// Type text key by key, into whatever has the focus or into an element.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TypeText {
     /// The text; a line break presses Enter.
     pub text: String,
+    /// Element to click first, so that it has the focus; what is in it stays.
+    #[serde(default)]
+    pub selector: Option<String>,
     /// Milliseconds between two keys.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10_000))]
@@ -115,7 +118,7 @@ impl Operation for TypeText {
     const SPEC: Spec = Spec::post("browser_type", "/v1/browser/page/type", "browser:write")
         .sdk("browser.page", "type_text")
         .mcp(Mcp::Mutating)
-        .errors(page![]);
+        .errors(element![]);
 }
 
 /// Press and release one key.

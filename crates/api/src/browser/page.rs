@@ -121,6 +121,33 @@ impl Operation for ReloadPage {
         .errors(page!["browser.navigation_failed"]);
 }
 
+/// Describe the page of the active tab.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct GetPageInfo {
+    /// Context to do it in.
+    #[serde(default)]
+    pub context: Option<String>,
+}
+
+/// A page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PageInfo {
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Width of what is in view, in pixels.
+    pub width: u32,
+    /// Height of what is in view, in pixels.
+    pub height: u32,
+}
+
+impl Operation for GetPageInfo {
+    type Output = PageInfo;
+    const SPEC: Spec =
+        Spec::get("browser_page_info", "/v1/browser/page-info", "browser:read").errors(page![]);
+}
+
 /// Run JavaScript in the page and return its value.
 ///
 /// Takes an expression, a function (`() => …`, called without arguments) or statements with a bare `return`; a promise

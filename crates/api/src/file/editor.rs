@@ -120,6 +120,8 @@ impl Operation for StrReplaceEditor {
                 "editor.nothing_to_undo",
                 "editor.changed_meanwhile",
                 "editor.missing_argument",
+                "convert.timeout",
+                "convert.busy",
             ])
             .large_body();
 }

@@ -5,6 +5,7 @@
 
 mod content;
 mod editor;
+mod jsonl;
 mod search;
 mod transfer;
 mod tree;
@@ -22,9 +23,13 @@ pub use editor::{
     EditFile, EditFileResult, EditMatch, EditorCommand, ReplaceMode, StrReplaceEditor,
     StrReplaceEditorResult,
 };
+pub use jsonl::{
+    AppendJsonLines, AppendedJsonLines, CountJsonLines, JsonLineCount, JsonLines, OneOrMany,
+    ReadJsonLines,
+};
 pub use search::{
     FileFindResult, FileGlobResult, FileGrepResult, FindFiles, GlobFileInfo, GlobFiles, GlobSort,
-    GrepFiles, GrepMatch,
+    GrepFiles, GrepMatch, GrepText, GrepTextMode, GrepTextResult,
 };
 pub use transfer::{
     ArchiveFormat, DownloadArchive, DownloadFile, ExtractArchive, ExtractedArchive,
@@ -51,7 +56,11 @@ pub const OPERATIONS: &[Declaration] = &[
     Declaration::of::<CreateTempFile>(),
     Declaration::of::<FindFiles>(),
     Declaration::of::<GrepFiles>(),
+    Declaration::of::<GrepText>(),
     Declaration::of::<GlobFiles>(),
+    Declaration::of::<CountJsonLines>(),
+    Declaration::of::<ReadJsonLines>(),
+    Declaration::of::<AppendJsonLines>(),
     Declaration::of_upload::<UploadFile>(),
     Declaration::of_download::<DownloadFile>(),
     Declaration::of_download::<DownloadArchive>(),

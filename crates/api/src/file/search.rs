@@ -153,6 +153,69 @@ impl Operation for GrepFiles {
         .errors(FAULTS);
 }
 
+/// What a search in files tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GrepTextMode {
+    /// The lines that match.
+    #[default]
+    Content,
+    /// The files that have some.
+    FilesOnly,
+    /// How many each file has.
+    Count,
+}
+
+/// Search the content of files with a regular expression and tell what was found as text for an agent.
+///
+/// Files changed last come first. What `.gitignore` and `.ignore` files name, hidden files and binary ones are passed
+/// over.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct GrepText {
+    /// The expression, in the syntax of Rust's `regex`.
+    pub pattern: String,
+    /// Directory or file to search; the workspace when omitted or empty.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Only files matching this glob: `*.py`, `src/**`.
+    #[serde(default)]
+    pub glob: Option<String>,
+    /// Take upper and lower case for the same.
+    #[serde(default)]
+    pub case_insensitive: bool,
+    /// Lines to show before and after each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    pub context_lines: u64,
+    /// What to tell.
+    #[serde(default)]
+    pub output_mode: GrepTextMode,
+    /// Lines or files to tell at most; 0 means 100.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub limit: u64,
+    /// Characters of a line to tell at most; 0 means 2000.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub max_line_length: u64,
+}
+
+/// What was found, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrepTextResult {
+    /// The text.
+    pub output: String,
+    /// Lines or files told.
+    pub count: u64,
+    /// Whether there is more.
+    pub truncated: bool,
+}
+
+impl Operation for GrepText {
+    type Output = GrepTextResult;
+    const SPEC: Spec = Spec::post("file_grep_text", "/v1/grep/search", "file:read").errors(FAULTS);
+}
+
 /// What found files are ordered by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

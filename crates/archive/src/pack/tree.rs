@@ -40,6 +40,13 @@ impl Tree {
         Ok(Self { path: path.to_owned(), name: own_name(path).map_err(unreadable)?, root })
     }
 
+    /// The same under another name, which must be one component of a path.
+    #[must_use]
+    pub fn called(mut self, name: impl Into<OsString>) -> Self {
+        self.name = name.into();
+        self
+    }
+
     /// Its own name, with which every path in the archive begins.
     pub fn name(&self) -> &OsStr {
         &self.name

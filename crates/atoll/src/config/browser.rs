@@ -43,16 +43,16 @@ pub(crate) struct BrowserConfig {
 
 /// Where each setting can be made beside the file.
 pub(super) const PLACES: &[(&str, &str)] = &[
-    ("disabled", "DISABLE_BROWSER"),
+    ("disabled", "DISABLE_BROWSER, ENABLE_BROWSER (its opposite)"),
     ("warm", "ATOLL_WARM_BROWSER"),
-    ("no_desktop", "DISABLE_VNC"),
+    ("no_desktop", "DISABLE_VNC, ENABLE_VNC (its opposite)"),
     ("on_desktop", "ATOLL_BROWSER_ON_DESKTOP"),
     ("executable", "BROWSER_EXECUTABLE_PATH"),
     ("display", "ATOLL_BROWSER_DISPLAY"),
     ("width", "DISPLAY_WIDTH"),
     ("height", "DISPLAY_HEIGHT"),
     ("sandbox", "BROWSER_NO_SANDBOX (its opposite)"),
-    ("locale", "BROWSER_LANG"),
+    ("locale", "BROWSER_LANG, CHROME_UI_LANG"),
     ("user_agent", "BROWSER_USER_AGENT"),
     ("arguments", "BROWSER_EXTRA_ARGS, BROWSER_COMMANDLINE_ARGS"),
     ("homepage", "HOMEPAGE"),
@@ -133,16 +133,16 @@ impl Variables {
             .flat_map(words)
             .collect();
         Ok(BrowserLayer {
-            disabled: self.switch("DISABLE_BROWSER")?,
+            disabled: self.off_switch("DISABLE_BROWSER", "ENABLE_BROWSER")?,
             warm: self.switch("ATOLL_WARM_BROWSER")?,
-            no_desktop: self.switch("DISABLE_VNC")?,
+            no_desktop: self.off_switch("DISABLE_VNC", "ENABLE_VNC")?,
             on_desktop: self.switch("ATOLL_BROWSER_ON_DESKTOP")?,
             executable: self.get("BROWSER_EXECUTABLE_PATH").map(PathBuf::from),
             display: text("ATOLL_BROWSER_DISPLAY"),
             width: self.parse("DISPLAY_WIDTH", pixels)?,
             height: self.parse("DISPLAY_HEIGHT", pixels)?,
             sandbox: self.switch("BROWSER_NO_SANDBOX")?.map(|without| !without),
-            locale: text("BROWSER_LANG"),
+            locale: text("BROWSER_LANG").or_else(|| text("CHROME_UI_LANG")),
             user_agent: text("BROWSER_USER_AGENT"),
             arguments: (!arguments.is_empty()).then_some(arguments),
             homepage: text("HOMEPAGE"),

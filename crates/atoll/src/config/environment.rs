@@ -79,11 +79,22 @@ impl Variables {
             allow_hosts: self.list("ATOLL_ALLOW_HOSTS"),
             allow_origins: self.list("ATOLL_ALLOW_ORIGINS"),
             pass_env: self.list("ATOLL_PASS_ENV"),
-            warm_kernel: self.switch("ATOLL_WARM_KERNEL")?,
+            warm_kernel: match self.switch("ATOLL_WARM_KERNEL")? {
+                // How many makes no difference here: one that is taken is followed by the next.
+                None => self.parse("JUPYTER_POOL_SIZE", whole_number)?.map(|size: u64| size > 0),
+                given => given,
+            },
             disable_jupyter: self.switch("DISABLE_JUPYTER")?,
             auth: self.auth()?,
             browser: self.browser()?,
-            mcp: self.mcp(),
+            egress: self.egress()?,
+            hooks: self.hooks(),
+            mcp: self.mcp()?,
+            skills: self.skills(),
+            services: self.services()?,
+            observe: self.observe()?,
+            web: self.web(),
+            windows: self.windows()?,
             limits: self.limits()?,
         })
     }
@@ -139,6 +150,12 @@ impl Variables {
         }
     }
 
+    /// A switch that has a name for each of its sides; the one that says no is stronger.
+    pub(super) fn off_switch(&self, off: &str, on: &str) -> Result<Option<bool>, ConfigError> {
+        let off = self.switch(off)?;
+        Ok(off.or(self.switch(on)?.map(|on| !on)))
+    }
+
     /// A list separated by commas.
     pub(super) fn list(&self, name: &str) -> Option<Vec<String>> {
         let items = self.get(name)?.split(',').map(str::trim);
@@ -156,6 +173,6 @@ fn whole_number(_: std::num::ParseIntError) -> String {
     "write a whole number, 0 or more".to_owned()
 }
 
-fn wrong(name: &str, value: &str, allowed: String) -> ConfigError {
+pub(super) fn wrong(name: &str, value: &str, allowed: String) -> ConfigError {
     ConfigError::Variable { name: name.to_owned(), value: value.to_owned(), allowed }
 }

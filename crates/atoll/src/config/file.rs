@@ -18,7 +18,17 @@ pub(crate) fn read(path: &Path) -> Result<Layer, ConfigError> {
     }
     let directory = path.parent().unwrap_or(Path::new(""));
     let paths = [&mut layer.home, &mut layer.workspace, &mut layer.runtime_dir, &mut layer.log_dir];
-    for given in paths.into_iter().flatten().chain(layer.auth.paths()).chain(&mut layer.mcp.servers)
+    for given in paths
+        .into_iter()
+        .flatten()
+        .chain(layer.auth.paths())
+        .chain(&mut layer.mcp.servers)
+        .chain(&mut layer.hooks.init_dir)
+        .chain(&mut layer.skills.path)
+        .chain(&mut layer.services.conf_dir)
+        .chain(&mut layer.services.file)
+        .chain(&mut layer.observe.report_dir)
+        .chain(&mut layer.windows.code_server)
     {
         *given = directory.join(std::mem::take::<PathBuf>(given));
     }

@@ -9,7 +9,14 @@ use serde_json::{Map, Value};
 
 use super::auth::AuthLayer;
 use super::browser::BrowserLayer;
+use super::egress::EgressLayer;
+use super::hooks::HooksLayer;
 use super::mcp::McpLayer;
+use super::observe::ObserveLayer;
+use super::services::ServicesLayer;
+use super::skills::SkillsLayer;
+use super::web::WebLayer;
+use super::windows::WindowsLayer;
 use super::{ConfigError, Listen, LogFormat, LogLevel};
 
 /// Settings from one source. Its fields are those of [`super::Config`], each possibly not given.
@@ -33,7 +40,21 @@ pub(crate) struct Layer {
     #[serde(default)]
     pub(crate) browser: BrowserLayer,
     #[serde(default)]
+    pub(crate) hooks: HooksLayer,
+    #[serde(default)]
+    pub(crate) egress: EgressLayer,
+    #[serde(default)]
     pub(crate) mcp: McpLayer,
+    #[serde(default)]
+    pub(crate) skills: SkillsLayer,
+    #[serde(default)]
+    pub(crate) services: ServicesLayer,
+    #[serde(default)]
+    pub(crate) observe: ObserveLayer,
+    #[serde(default)]
+    pub(crate) web: WebLayer,
+    #[serde(default)]
+    pub(crate) windows: WindowsLayer,
     /// By name, checked when the limits are put together.
     #[serde(default)]
     pub(crate) limits: BTreeMap<String, u64>,
@@ -59,7 +80,14 @@ impl Layer {
             disable_jupyter: self.disable_jupyter.or(below.disable_jupyter),
             auth: self.auth.over(below.auth),
             browser: self.browser.over(below.browser),
+            hooks: self.hooks.over(below.hooks),
+            egress: self.egress.over(below.egress),
             mcp: self.mcp.over(below.mcp),
+            skills: self.skills.over(below.skills),
+            services: self.services.over(below.services),
+            observe: self.observe.over(below.observe),
+            web: self.web.over(below.web),
+            windows: self.windows.over(below.windows),
             limits,
         }
     }

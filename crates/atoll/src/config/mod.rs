@@ -4,12 +4,20 @@
 
 mod auth;
 mod browser;
+mod egress;
 mod environment;
 mod file;
+mod hooks;
+mod ignored;
 mod layer;
 mod listen;
 mod mcp;
+mod observe;
 mod print;
+mod services;
+mod skills;
+mod web;
+mod windows;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +34,7 @@ pub(crate) use environment::Variables;
 pub(crate) use layer::Layer;
 pub(crate) use listen::Listen;
 pub(crate) use mcp::McpLayer;
+pub(crate) use services::ServicesLayer;
 
 /// Every setting of a sandbox server. The comments are what `--print-config` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -58,8 +67,22 @@ pub(crate) struct Config {
     pub(crate) auth: auth::AuthConfig,
     /// How the browser shall be.
     pub(crate) browser: browser::BrowserConfig,
+    /// Commands at the start and at the end.
+    pub(crate) hooks: hooks::HooksConfig,
+    /// How programs reach the outside.
+    pub(crate) egress: egress::EgressConfig,
     /// Other MCP servers whose tools are offered here.
     pub(crate) mcp: mcp::McpConfig,
+    /// Where skills are.
+    pub(crate) skills: skills::SkillsConfig,
+    /// Services of users.
+    pub(crate) services: services::ServicesConfig,
+    /// How the sandbox is observed.
+    pub(crate) observe: observe::ObserveConfig,
+    /// How the web is searched.
+    pub(crate) web: web::WebConfig,
+    /// Windows for people.
+    pub(crate) windows: windows::WindowsConfig,
     /// Every bound the server keeps to.
     pub(crate) limits: Limits,
 }
@@ -119,6 +142,9 @@ pub(crate) enum ConfigError {
         /// What is allowed.
         allowed: String,
     },
+    /// Hooks for the end that cannot be used.
+    #[error("the shutdown hooks (SANDBOX_SHUTDOWN_HOOKS) cannot be used: {0}")]
+    Hooks(String),
     /// A limit that does not exist.
     #[error("{place} sets a limit that does not exist; allowed are: {allowed}")]
     UnknownLimit {
@@ -162,7 +188,14 @@ impl Config {
             disable_jupyter: given.disable_jupyter.unwrap_or_default(),
             auth: given.auth.resolve(),
             browser: given.browser.resolve(),
+            hooks: given.hooks.resolve()?,
+            egress: given.egress.resolve(),
             mcp: given.mcp.resolve(),
+            skills: given.skills.resolve(),
+            services: given.services.resolve(),
+            observe: given.observe.resolve(),
+            web: given.web.resolve(),
+            windows: given.windows.resolve(),
             limits: layer::limits(&given.limits),
         })
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::environment::LIMIT_PREFIX;
-use super::{Config, auth, browser, mcp};
+use super::{Config, auth, browser, egress, hooks, mcp, observe, services, skills, web, windows};
 
 /// Where each setting can be made beside the file: its flag and its variables, strongest first.
 const PLACES: &[(&str, &str, &str)] = &[
@@ -24,6 +24,12 @@ const PLACES: &[(&str, &str, &str)] = &[
     ("workspace", "--workspace", "WORKSPACE"),
 ];
 
+/// Settings that are tables of their own.
+const TABLES: &[&str] = &[
+    "auth", "browser", "egress", "hooks", "limits", "mcp", "observe", "services", "skills", "web",
+    "windows",
+];
+
 impl Config {
     /// This configuration as a file.
     pub(crate) fn to_toml(&self) -> String {
@@ -33,7 +39,7 @@ impl Config {
                 .to_owned(),
         ];
         for (name, value) in fields(self) {
-            if ["auth", "browser", "limits", "mcp"].contains(&name.as_str()) {
+            if TABLES.contains(&name.as_str()) {
                 continue;
             }
             let places = PLACES.iter().find(|(setting, ..)| *setting == name);
@@ -63,13 +69,22 @@ impl Config {
                 &[description, &format!("Environment {variables}.")],
             ));
         }
-        let description = described(&schema, &["properties", "mcp"]);
-        lines.extend([String::new(), format!("# {description}"), "[mcp]".to_owned()]);
-        for (name, value) in fields(&self.mcp) {
-            let places = mcp::PLACES.iter().find(|(setting, _)| *setting == name);
-            let description = described(&schema, &["$defs", "McpConfig", "properties", &name]);
-            lines.extend(entry(&name, &value, &[description, places.map_or("", |(_, at)| at)]));
-        }
+        let table = Table { name: "egress", schema: "EgressConfig", places: egress::PLACES };
+        lines.extend(table.lines(&schema, &self.egress));
+        let table = Table { name: "hooks", schema: "HooksConfig", places: hooks::PLACES };
+        lines.extend(table.lines(&schema, &self.hooks));
+        let table = Table { name: "skills", schema: "SkillsConfig", places: skills::PLACES };
+        lines.extend(table.lines(&schema, &self.skills));
+        let table = Table { name: "mcp", schema: "McpConfig", places: mcp::PLACES };
+        lines.extend(table.lines(&schema, &self.mcp));
+        let table = Table { name: "observe", schema: "ObserveConfig", places: observe::PLACES };
+        lines.extend(table.lines(&schema, &self.observe));
+        let table = Table { name: "services", schema: "ServicesConfig", places: services::PLACES };
+        lines.extend(table.lines(&schema, &self.services));
+        let table = Table { name: "web", schema: "WebConfig", places: web::PLACES };
+        lines.extend(table.lines(&schema, &self.web));
+        let table = Table { name: "windows", schema: "WindowsConfig", places: windows::PLACES };
+        lines.extend(table.lines(&schema, &self.windows));
         let description = described(&schema, &["properties", "limits"]);
         lines.extend([String::new(), format!("# {description}"), "[limits]".to_owned()]);
         for (name, value) in fields(&self.limits) {
@@ -79,6 +94,28 @@ impl Config {
         }
         lines.push(String::new());
         lines.join("\n")
+    }
+}
+
+/// A table whose settings say themselves where else they can be made.
+struct Table {
+    name: &'static str,
+    /// The name of its type.
+    schema: &'static str,
+    places: &'static [(&'static str, &'static str)],
+}
+
+impl Table {
+    fn lines(&self, schema: &Schema, of: &impl Serialize) -> Vec<String> {
+        let Self { name, places, .. } = self;
+        let description = described(schema, &["properties", name]);
+        let mut lines = vec![String::new(), format!("# {description}"), format!("[{name}]")];
+        for (name, value) in fields(of) {
+            let place = places.iter().find(|(setting, _)| *setting == name);
+            let description = described(schema, &["$defs", self.schema, "properties", &name]);
+            lines.extend(entry(&name, &value, &[description, place.map_or("", |(_, at)| at)]));
+        }
+        lines
     }
 }
 

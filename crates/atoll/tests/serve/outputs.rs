@@ -2,6 +2,8 @@
 //! body held against the schema. None of the answers tells a secret of the server.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use atoll_operation::Shape;
@@ -14,6 +16,8 @@ use crate::wire::Line;
 
 /// Stands for the watcher made last.
 const WATCHER: &str = "$watcher";
+/// Stands for the address of a site on this machine.
+const SITE: &str = "$site";
 /// Stands for a window that is on the desktop.
 const WINDOW: &str = "$window";
 
@@ -25,6 +29,10 @@ fn inputs() -> Vec<(&'static str, Value)> {
     inputs.extend(code());
     inputs.extend(browser());
     inputs.extend(desktop());
+    inputs.extend(skills_and_hooks());
+    inputs.extend(documents());
+    inputs.extend(services());
+    inputs.extend(proxies());
     inputs
 }
 
@@ -64,6 +72,7 @@ fn browser() -> Vec<(&'static str, Value)> {
         ("browser_get_accessibility", json!({})),
         ("browser_get_console", json!({})),
         ("browser_export_console", json!({"save_path": "console.json"})),
+        ("browser_page_info", json!({})),
         ("browser_evaluate", json!({"expression": "[1, 'two', {three: null}]"})),
         ("browser_find_text", json!({"keyword": "end"})),
         ("browser_wait", json!({"type": "selector", "selector": "button"})),
@@ -100,6 +109,70 @@ fn around_pages() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Stands for the report made last.
+const REPORT: &str = "$report";
+
+fn services() -> Vec<(&'static str, Value)> {
+    let set_up = "mkdir -p ~/.config/atoll && cd ~/.config/atoll && printf \
+                  '[services.idle]\ncommand = \"sleep 100000\"\nstart_seconds = 0\n' > services.toml";
+    vec![
+        ("bash_exec", json!({"command": set_up})),
+        ("service_reload", json!({})),
+        ("service_list", json!({})),
+        ("ports_list", json!({"internal": true})),
+        ("service_start", json!({"name": "idle"})),
+        ("service_restart", json!({"name": "idle"})),
+        ("service_logs", json!({"name": "idle"})),
+        ("service_stop", json!({"name": "idle"})),
+        ("observe_start", json!({"interval_seconds": 1})),
+        ("observe_status", json!({})),
+        ("observe_live", json!({})),
+        ("observe_export", json!({})),
+        ("observe_reports", json!({})),
+        ("observe_report_delete", json!({"report_id": REPORT})),
+        ("observe_stop", json!({})),
+    ]
+}
+
+fn documents() -> Vec<(&'static str, Value)> {
+    vec![
+        ("util_convert_to_markdown", json!({"uri": "data:text/html,<h1>Heading</h1>"})),
+        ("web_fetch", json!({"url": SITE})),
+        ("web_search", json!({"query": "anything"})),
+    ]
+}
+
+/// A site that answers everything with the same results of a search. It ends with the process.
+fn site() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let body = r#"{"results": [{"title": "t", "url": "http://a.test/", "content": "c"}]}"#;
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+        let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let _count = stream.read(&mut [0; 4096]).expect("a request");
+            stream.write_all(answer.as_bytes()).expect("it listens");
+        }
+    });
+    format!("http://{address}/")
+}
+
+/// The skill `sample` is registered beforehand.
+fn skills_and_hooks() -> Vec<(&'static str, Value)> {
+    vec![
+        ("skills_list", json!({})),
+        ("skills_content", json!({"name": "sample"})),
+        ("skills_install", json!({"name": "sample"})),
+        ("skills_delete", json!({"name": "sample"})),
+        ("skills_clear", json!({})),
+        ("sandbox_register_hook", json!({"name": "h", "command": "true"})),
+        ("sandbox_list_hooks", json!({})),
+        ("sandbox_remove_hook", json!({"name": "h"})),
+    ]
+}
+
 fn desktop() -> Vec<(&'static str, Value)> {
     vec![
         ("desktop_info", json!({})),
@@ -116,6 +189,29 @@ fn desktop() -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn proxies() -> Vec<(&'static str, Value)> {
+    vec![
+        ("proxy_add_mapping", json!({"source": "app.test/v1/*", "target": ":3000/"})),
+        ("proxy_list_mappings", json!({})),
+        ("proxy_diagnose", json!({"url": "http://app.test/v1/x"})),
+        ("proxy_remove_mapping", json!({"source": "app.test/v1/*"})),
+        ("proxy_add_exclude", json!({"pattern": ".near.test"})),
+        ("proxy_list_excludes", json!({})),
+        ("proxy_remove_exclude", json!({"pattern": ".near.test"})),
+        ("proxy_set_includes", json!({"patterns": ["*.far.test"]})),
+        ("proxy_list_includes", json!({})),
+        ("proxy_set_upstream", json!({"server": "agent:canary-word@127.0.0.1:9"})),
+        ("proxy_get_upstream", json!({})),
+        ("proxy_remove_upstream", json!({})),
+        ("proxy_get_upstream", json!({})),
+        ("proxy_set_policy", json!({"default": "deny", "allow": [".far.test:443"]})),
+        ("proxy_get_policy", json!({})),
+        ("proxy_diagnose", json!({"url": "http://169.254.169.254/"})),
+        ("proxy_refusals", json!({})),
+        ("proxy_health", json!({})),
+    ]
+}
+
 fn files() -> Vec<(&'static str, Value)> {
     vec![
         ("file_write", json!({"file": "a/b.txt", "content": "one\ntwo\n"})),
@@ -127,6 +223,10 @@ fn files() -> Vec<(&'static str, Value)> {
         ("file_create_temp", json!({"content": "x"})),
         ("file_find", json!({"path": "a", "glob": "*"})),
         ("file_grep", json!({"path": "a", "pattern": "two", "context_before": 1})),
+        ("file_grep_text", json!({"path": "a", "pattern": "two"})),
+        ("file_jsonl_append", json!({"file": "a/lines.jsonl", "json_string": ["1", "2"]})),
+        ("file_jsonl_count", json!({"file": "a/lines.jsonl"})),
+        ("file_jsonl_read", json!({"file": "a/lines.jsonl"})),
         ("file_glob", json!({"path": ".", "pattern": "**"})),
         ("file_list", json!({"path": "a", "include_permissions": true})),
         ("file_stat", json!({"path": "a"})),
@@ -185,6 +285,7 @@ fn commands() -> Vec<(&'static str, Value)> {
         ("mcp_list_tools", json!({"server_name": "sandbox"})),
         ("mcp_call_tool", json!({"server_name": "sandbox", "tool_name": "sandbox_get_context"})),
         ("system_limits", json!({})),
+        ("activity_list", json!({})),
         ("system_ping", json!({})),
         ("shell_create_session", json!({"id": "s"})),
         ("shell_update_session", json!({"id": "s", "no_change_timeout": 60})),
@@ -252,20 +353,33 @@ async fn ask(line: &mut Line, method: &str, path: &str, body: &str) -> Value {
 
 #[tokio::test]
 async fn every_answer_fits_its_schema_and_tells_no_secret() {
+    let site = site();
     let server = Server::builder(PROGRAM)
         .variable("SANDBOX_API_KEY", KEY)
         .variable("JWT_SECRET", SECRET)
+        .variable("ATOLL_SEARCH_URL", &site)
         .argument("--pass-env")
         .argument("*")
         .start()
         .await;
     let mut line = Line::to(&server);
     let document = ask(&mut line, "GET", "/v1/openapi.json", "").await;
+    let skill = server.home().join("sample/SKILL.md");
+    std::fs::create_dir(skill.parent().expect("a directory")).expect("a skill");
+    std::fs::write(&skill, "---\nname: sample\ndescription: a sample\n---\n").expect("a skill");
+    let registered = ask(&mut line, "POST", "/v1/skills/register?path=sample", "").await;
+    assert_eq!(registered["data"]["count"], 1);
     let mut called = BTreeSet::new();
-    let (mut watcher, mut window) = (String::new(), Value::Null);
+    let (mut watcher, mut window, mut report) = (String::new(), Value::Null, Value::Null);
     for (id, mut input) in inputs() {
         if input["watcher_id"] == WATCHER {
             input["watcher_id"] = json!(watcher);
+        }
+        if input["url"] == SITE {
+            input["url"] = json!(site);
+        }
+        if input["report_id"] == REPORT {
+            input["report_id"] = report.clone();
         }
         if input["id"] == WINDOW {
             input["id"] = window.clone();
@@ -288,6 +402,9 @@ async fn every_answer_fits_its_schema_and_tells_no_secret() {
         assert!(problems.is_empty(), "{id}: {problems:?} in {body}");
         if let Some(made) = body["data"]["watcher_id"].as_str() {
             made.clone_into(&mut watcher);
+        }
+        if body["data"]["report_id"].is_string() {
+            report = body["data"]["report_id"].clone();
         }
         called.insert(id);
     }

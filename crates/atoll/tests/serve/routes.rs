@@ -23,8 +23,14 @@ const SECRET: &str = "canary-secret-0123456789abcdef0123456789";
 const ANYBODY: &str = "auth_authenticate";
 const PUBLIC: &str = "system_ping";
 /// What there is beside operations, and what there is not, or not everywhere.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 23] = [
     "/",
+    "/index.html",
+    "/docs",
+    "/terminal",
+    "/terminal/",
+    "/codex",
+    "/ui/nothing.js",
     "/metrics",
     "/v1/docs",
     "/v1/openapi.json",
@@ -53,8 +59,14 @@ async fn locked() -> Server {
     builder.variable("JWT_SECRET", SECRET).argument("--api-keys-file").argument(keys).start().await
 }
 
+/// Every operation by every route that leads to it.
 fn specs() -> impl Iterator<Item = Spec> {
-    atoll_api::operations().map(|declaration| declaration.spec)
+    let own = || atoll_api::operations().map(|declaration| declaration.spec);
+    let others = atoll_http::other_routes().map(move |(method, path, operation)| {
+        let spec = own().find(|spec| spec.id == operation).expect("it leads to an operation");
+        Spec { method, path, ..spec }
+    });
+    own().chain(others)
 }
 
 /// A path of an operation, parameters filled in; a window's with something below it too.
@@ -104,6 +116,24 @@ async fn every_declared_route_answers_401_without_a_credential_and_403_out_of_sc
     let nobody = format!("X-API-Key: {NOBODY}\r\n");
     for page in NARROW_PAGES {
         assert_eq!(line.ask("GET", page, &nobody).await.status, 403, "{page}");
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_is_named_beside_the_path_needs_a_credential_and_its_scope() {
+    let server = locked().await;
+    let mut line = Line::to(&server);
+    for named in ["X-Aio-Proxy-Port: 1\r\n", "X-Aio-Proxy-Port: x\r\n", "Host: 1-localhost\r\n"] {
+        // Paths that are public, or need another scope, when nothing is named.
+        for target in
+            ["/", "/health", "/v1/ping", "/v1/docs", "/auth", "/v1/shell/exec", "/nowhere"]
+        {
+            assert_eq!(line.ask("GET", target, named).await.status, 401, "{target} {named}");
+            let nobody = format!("X-API-Key: {NOBODY}\r\n{named}");
+            let answer = line.ask("GET", target, &nobody).await;
+            assert_eq!(answer.status, 403, "{target} {named}");
+            assert!(answer.text.contains("preview:write"), "{answer:?}");
+        }
     }
 }
 
@@ -275,7 +305,7 @@ async fn no_route_of_a_server_without_credentials_answers_to_a_foreign_name_or_p
 }
 
 #[tokio::test]
-async fn no_form_of_address_makes_this_server_call_another_port() {
+async fn no_form_of_address_but_those_of_previews_makes_this_server_call_another_port() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let inner = listener.local_addr().expect("its address");
     let port = inner.port();
@@ -284,11 +314,11 @@ async fn no_form_of_address_makes_this_server_call_another_port() {
     let mut line = Line::to(&server);
     let host = line.host().to_owned();
     let mut targets = Vec::new();
-    for form in
-        ["proxy", "absproxy", "port", "ports", "preview", "p", "tunnel", "forward", "v1/proxy"]
-    {
+    for form in ["port", "ports", "preview", "p", "tunnel", "forward", "v1/proxy", "v1/ports"] {
         targets.push(format!("/{form}/{port}"));
         targets.push(format!("/{form}/{port}/x?y=1"));
+    }
+    for form in ["proxy", "absproxy", "app", "port", "preview"] {
         targets.push(format!("/{form}/127.0.0.1:{port}/"));
         targets.push(format!("/{form}/http://127.0.0.1:{port}/"));
     }
@@ -305,7 +335,10 @@ async fn no_form_of_address_makes_this_server_call_another_port() {
             targets.push(address);
         }
     }
-    targets.push(format!("http://{host}/proxy/{port}/"));
+    targets.push(format!("/proxy//{port}/"));
+    targets.push(format!("/proxy/%2f{port}/"));
+    targets.push(format!("/proxy/x/../{port}/"));
+    targets.push(format!("/x/../proxy/{port}/"));
     for target in &targets {
         for headers in [
             String::new(),
@@ -320,10 +353,14 @@ async fn no_form_of_address_makes_this_server_call_another_port() {
     }
     for request in [
         format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"),
-        format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"),
-        format!("GET http://{port}-box.localhost/ HTTP/1.1\r\nHost: {port}-box.localhost\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\nHost: {port}.localhost\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\nHost: {port}-8080.127.0.0.1\r\n\r\n"),
+        format!("GET http://127.0.0.1:{port}/nowhere HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"),
+        format!("GET http://{port}-box.localhost/nowhere HTTP/1.1\r\nHost: {host}\r\n\r\n"),
+        format!("GET /nowhere HTTP/1.1\r\nHost: {port}-box.example\r\n\r\n"),
+        format!(
+            "GET /nowhere HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-Host: {port}-localhost\r\n\r\n"
+        ),
+        format!("GET /nowhere HTTP/1.1\r\nHost: {port}.localhost\r\n\r\n"),
+        format!("GET /nowhere HTTP/1.1\r\nHost: {port}-8080.127.0.0.1\r\n\r\n"),
     ] {
         let answer = line.exchange(&request).await;
         assert!(answer.status >= 300, "{request:?}: {answer:?}");

@@ -175,6 +175,12 @@ impl Tokens {
         self.verifiers.is_empty()
     }
 
+    /// Whether there are some, and all of them shared secrets.
+    pub(crate) fn are_secrets(&self) -> bool {
+        let is_secret = |verifier: &Verifier| verifier.validation.algorithms == HMAC;
+        !self.is_empty() && self.verifiers.iter().all(is_secret)
+    }
+
     /// Who signed in with this token.
     pub(crate) fn find(&self, token: &str) -> Result<Arc<Principal>, Refusal> {
         if self.verifiers.is_empty() || token.len() > LONGEST_TOKEN {

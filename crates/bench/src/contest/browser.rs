@@ -41,13 +41,16 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
         title: "Browser",
         about: "One local page in one Chromium, opened in two contexts and driven in turns through the API and by \
                 Playwright (Python) over the same browser's CDP. `raw CDP` is a plain socket that evaluates the same \
-                expression. Cold: from the request to the answer of a browser that did not run: of its DevTools, \
+                expression, from Python and from compiled code. Cold: from the request to the answer of a browser that did not run: of its DevTools, \
                 against Chromium alone until its DevTools answer, and of one that also measures a page."
             .to_owned(),
         columns: TIME_COLUMNS.into(),
         ..Report::default()
     };
-    let mut raw = RawPage::connect(&atoll, &page)?;
+    let raw_address = page_socket(&atoll, &page)?;
+    let mut raw = RawPage::connect(&atoll, &raw_address)?;
+    let script = setting.peers.join("raw_cdp_peer.py").display().to_string();
+    let mut scripted = Stopwatch::start(&python, &[&script, &raw_address]);
     for action in ACTIONS {
         let mut lanes = vec![
             Lane::prepared(
@@ -60,7 +63,14 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
             Lane::new(format!("Atoll, {action}"), sampler(&atoll, request(action, &page))?),
         ];
         if action == "evaluate" {
-            lanes.push(Lane::new("raw CDP, evaluate", || raw.evaluate()));
+            lanes.push(Lane::prepared(
+                "raw CDP (Python), evaluate",
+                scripted
+                    .as_mut()
+                    .map(|peer| || peer.time("1+1"))
+                    .map_err(|error| error.to_string().into()),
+            ));
+            lanes.push(Lane::new("raw CDP (compiled), evaluate", || raw.evaluate()));
         }
         let rounds = setting.choose(10, 2);
         race(Plan { warm_ups: 3, rounds, samples_per_round: 10 }, &mut lanes);
@@ -75,10 +85,16 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
             }
             Err(error) => Bar::unknown(text, error.to_string()),
         });
-        if let Some(raw) = lanes.get(2) {
-            let times = ratio(ours, raw.result()?.median());
-            let text = "evaluate ≤ 1.5 × raw CDP";
-            report.bars.push(Bar::new(text, format!("{times:.2} ×"), times <= RAW_BAR));
+        // Scripts are what drives browsers, as Playwright's; compiled code is what nothing can be faster than.
+        for (lane, peer) in lanes.iter().skip(2).zip(["a Python script", "compiled code"]) {
+            let text = format!("evaluate ≤ {RAW_BAR} × raw CDP from {peer}");
+            report.bars.push(match lane.result() {
+                Ok(samples) => {
+                    let times = ratio(ours, samples.median());
+                    Bar::new(text, format!("{times:.2} ×"), times <= RAW_BAR)
+                }
+                Err(error) => Bar::unknown(text, error.to_string()),
+            });
         }
     }
     cold(setting, &mut report)?;
@@ -117,6 +133,17 @@ fn check(response: &Response) -> Result<(), Failure> {
     if answer["success"] == true { Ok(()) } else { Err(format!("refused: {answer}").into()) }
 }
 
+/// The socket of the page at an address: through our port as everybody's, the browser's own is not told.
+fn page_socket(atoll: &Server, address: &str) -> Result<String, Failure> {
+    let pages: Value = atoll.connect()?.ask(&authorised_get("/json/list"))?.json()?;
+    let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
+    let page = pages.iter().find(|page| page["url"] == address).ok_or("there is no page")?;
+    let told = page["webSocketDebuggerUrl"].as_str().ok_or("the page has no socket")?;
+    // It names the host that the request named, without a port here.
+    let (_, path) = told.split_once("/cdp/").ok_or("the socket is not where it should be")?;
+    Ok(format!("ws://127.0.0.1:{}/cdp/{path}", atoll.port))
+}
+
 /// Evaluates on one of the browser's pages, with nothing in between.
 struct RawPage {
     socket: WebSocket<TcpStream>,
@@ -124,12 +151,7 @@ struct RawPage {
 }
 
 impl RawPage {
-    fn connect(atoll: &Server, address: &str) -> Result<Self, Failure> {
-        let pages: Value = atoll.connect()?.ask(&authorised_get("/json/list"))?.json()?;
-        let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
-        let page = pages.iter().find(|page| page["url"] == address).ok_or("there is no page")?;
-        let socket = page["webSocketDebuggerUrl"].as_str().ok_or("the page has no socket")?;
-        // Through our port as everybody: the browser's own is not told.
+    fn connect(atoll: &Server, socket: &str) -> Result<Self, Failure> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, atoll.port))?;
         stream.set_nodelay(true)?;
         let (socket, _) = tungstenite::client(socket, stream).map_err(|error| error.to_string())?;

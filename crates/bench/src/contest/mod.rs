@@ -3,14 +3,19 @@
 mod auth;
 mod background;
 mod browser;
+mod cli;
 mod code;
+mod convert;
 mod desktop;
+mod egress;
 mod endurance;
 mod exec;
 mod file;
+mod keystroke;
 mod mcp;
 mod output;
 mod parallel;
+mod preview;
 mod search;
 mod session;
 mod start;
@@ -36,21 +41,26 @@ pub(crate) type Contest = fn(&Setting) -> Result<Report, Failure>;
 pub(crate) const CONTESTS: &[(&str, Contest)] = &[
     ("start", start::run),
     ("exec", exec::run),
+    ("cli", cli::run),
     ("session", session::run),
     ("parallel", parallel::run),
     ("endurance", endurance::run),
     ("terminal", terminal::run),
+    ("keystroke", keystroke::run),
     ("output", output::run),
     ("background", background::run),
     ("file", file::run),
     ("search", search::run),
     ("transfer", transfer::run),
+    ("preview", preview::run),
+    ("egress", egress::run),
     ("watch", watch::run),
     ("code", code::run),
     ("auth", auth::run),
     ("mcp", mcp::run),
     ("browser", browser::run),
     ("desktop", desktop::run),
+    ("convert", convert::run),
 ];
 
 /// What is measured, and how thoroughly.

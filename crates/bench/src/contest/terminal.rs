@@ -215,16 +215,16 @@ fn read_terminado(server: &Server, text: Text) -> Result<Reading, Failure> {
 }
 
 /// The text a message brings, none when it is about something else.
-type Decode = fn(&str) -> Result<Option<String>, Failure>;
+pub(super) type Decode = fn(&str) -> Result<Option<String>, Failure>;
 
 /// A terminal at the other end of a WebSocket.
-struct Terminal {
+pub(super) struct Terminal {
     socket: WebSocket<TcpStream>,
     decode: Decode,
 }
 
 impl Terminal {
-    fn open(server: &Server, path: &str, decode: Decode) -> Result<Self, Failure> {
+    pub(super) fn open(server: &Server, path: &str, decode: Decode) -> Result<Self, Failure> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -235,7 +235,7 @@ impl Terminal {
     }
 
     /// The next piece of the terminal's output.
-    fn read(&mut self) -> Result<String, Failure> {
+    pub(super) fn read(&mut self) -> Result<String, Failure> {
         loop {
             if let Message::Text(text) = self.socket.read()?
                 && let Some(output) = (self.decode)(&text)?
@@ -245,8 +245,13 @@ impl Terminal {
         }
     }
 
+    /// Types, in a message of the server's kind.
+    pub(super) fn send(&mut self, message: &Value) -> Result<(), Failure> {
+        Ok(self.socket.send(Message::text(message.to_string()))?)
+    }
+
     /// Reads until the text so far satisfies the condition, and returns it.
-    fn wait_for(&mut self, condition: impl Fn(&str) -> bool) -> Result<String, Failure> {
+    pub(super) fn wait_for(&mut self, condition: impl Fn(&str) -> bool) -> Result<String, Failure> {
         let mut text = String::new();
         while !condition(&text) {
             text.push_str(&self.read()?);
@@ -268,7 +273,7 @@ impl Terminal {
         let spent = processor_seconds(&own);
         let line = format!("printf -- '-beg''in-\\n'; {}\n", text.command());
         let started = Instant::now();
-        self.socket.send(Message::text(type_line(&line).to_string()))?;
+        self.send(&type_line(&line))?;
         let shown = self.wait_for(|shown| shown.contains(BEGIN))?;
         let start = shown.find(BEGIN).map_or(shown.len(), |position| position + BEGIN.len());
         let mut complete = flood.accept(&shown.as_bytes()[start..])?;
@@ -286,7 +291,7 @@ struct AtollMessage<'a> {
     data: String,
 }
 
-fn decode_atoll(message: &str) -> Result<Option<String>, Failure> {
+pub(super) fn decode_atoll(message: &str) -> Result<Option<String>, Failure> {
     match serde_json::from_str::<AtollMessage<'_>>(message) {
         Ok(AtollMessage { r#type: "output", data }) => Ok(Some(data)),
         Ok(AtollMessage { r#type: "error", data }) => Err(data.into()),
@@ -299,7 +304,7 @@ fn decode_atoll(message: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-fn decode_terminado(message: &str) -> Result<Option<String>, Failure> {
+pub(super) fn decode_terminado(message: &str) -> Result<Option<String>, Failure> {
     match serde_json::from_str::<(&str, String)>(message) {
         Ok(("stdout", text)) => Ok(Some(text)),
         Ok(_) => Ok(None),

@@ -32,6 +32,17 @@ pub(super) fn find(options: &Options) -> Result<PathBuf, Error> {
     })
 }
 
+/// Whether there is a Chromium to use: this one, or one where this environment says that programs are.
+pub fn is_installed(executable: Option<&Path>, environment: &BTreeMap<String, String>) -> bool {
+    match executable {
+        Some(program) => is_program(program),
+        None => {
+            PLACES.iter().any(|place| is_program(Path::new(place)))
+                || NAMES.iter().any(|name| program_on_path(environment, name).is_some())
+        }
+    }
+}
+
 /// A program by its name, where this environment says that programs are.
 pub(crate) fn program_on_path(
     environment: &BTreeMap<String, String>,

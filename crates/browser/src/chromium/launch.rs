@@ -1,6 +1,7 @@
 //! Starting the program and knowing when it can be talked to.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use atoll_process::{Command, Exit, LogSettings, Piped, PipedSettings, Spawner, SpillBudget};
@@ -39,6 +40,8 @@ pub(crate) struct Chromium {
     pub(crate) endpoint: Endpoint,
     /// What whoever runs it should know.
     pub(crate) warning: Option<String>,
+    /// Whether others know where to talk to it, and may have changed what we asked of it.
+    pub(crate) shared: AtomicBool,
 }
 
 impl Chromium {
@@ -120,7 +123,8 @@ impl Chromium {
                 if let Some(warning) = &warning {
                     tracing::warn!("{warning}");
                 }
-                return Ok(Self { piped, spawner: spawner.clone(), endpoint, warning });
+                let (spawner, shared) = (spawner.clone(), AtomicBool::default());
+                return Ok(Self { piped, spawner, endpoint, warning, shared });
             }
             Ok(Err(reason)) => reason,
             Err(_) => "it gave no sign of life".to_owned(),

@@ -5,6 +5,7 @@ mod flags;
 mod launch;
 mod policy;
 
+pub use find::is_installed;
 pub(crate) use find::program_on_path;
 pub(crate) use launch::Chromium;
 pub use launch::Endpoint;

@@ -179,6 +179,9 @@ impl Context {
 
     /// Has what is downloaded from now on come here: another client of the browser may have taken it to itself.
     pub(crate) fn take_downloads(&self) {
+        if !self.is_shared() {
+            return;
+        }
         // Nobody waits for the answer: commands are carried out in order.
         drop(self.root().start("Browser.setDownloadBehavior", self.download_behavior()));
     }

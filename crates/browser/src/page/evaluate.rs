@@ -30,8 +30,13 @@ impl Tab {
     /// Runs code in the page's main frame and returns what it comes to, as JSON. Code that does not end in time is
     /// stopped; the page lives on.
     pub async fn evaluate(self: &Arc<Self>, code: &str, within: Duration) -> Result<Value, Error> {
-        self.begin_action();
-        let run = Run { tab: self, deadline: Instant::now() + within, within };
+        let acts = may_act(code);
+        if acts {
+            self.begin_action();
+        } else {
+            self.begin_look();
+        }
+        let run = Run { tab: self, deadline: Instant::now() + within, within, acts };
         let code = code.trim();
         let expression = code.trim_end_matches(|last: char| last == ';' || last.is_whitespace());
         if expression.is_empty() {
@@ -69,7 +74,7 @@ impl Tab {
         every: Option<Duration>,
         within: Duration,
     ) -> Result<Option<Value>, Error> {
-        let run = Run { tab: self, deadline: Instant::now() + within, within };
+        let run = Run { tab: self, deadline: Instant::now() + within, within, acts: true };
         let code = code.trim();
         let expression = code.trim_end_matches(|last: char| last == ';' || last.is_whitespace());
         let forms =
@@ -113,6 +118,12 @@ fn yields_an_object(code: &str) -> bool {
     code.contains("=>") || beginnings.iter().any(|beginning| code.starts_with(beginning))
 }
 
+/// Whether code may do more than look: call something, or set something. What it reads may run code of the page, which
+/// can do nothing there that a user would have to ask for.
+fn may_act(code: &str) -> bool {
+    code.contains(['(', '`', '=']) || code.contains("new") || code.contains("delete")
+}
+
 /// What the browser says, now and then, of code that it has ended because its time was up.
 const FAILED: &str = "Internal error";
 
@@ -120,6 +131,9 @@ struct Run<'a> {
     tab: &'a Arc<Tab>,
     deadline: Instant,
     within: Duration,
+    /// The code runs as if the user had asked for it: pages may open windows and play sounds then. It costs the
+    /// browser a message between its processes.
+    acts: bool,
 }
 
 impl Run<'_> {
@@ -229,7 +243,9 @@ impl Run<'_> {
         self.tab.check()?;
         let left = self.deadline.saturating_duration_since(Instant::now());
         params["awaitPromise"] = Value::from(true);
-        params["userGesture"] = Value::from(true);
+        if self.acts {
+            params["userGesture"] = Value::from(true);
+        }
         if method == "Runtime.evaluate" {
             // An endless loop is ended by the page's own engine.
             params["timeout"] = Value::from(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));

@@ -66,7 +66,7 @@ impl Tab {
         if answer["isDownload"] == true || failed == Some("net::ERR_ABORTED") {
             let download = self.began(downloads, answer["isDownload"] == true).await?;
             if download.is_some() {
-                return self.arrived(None, download).await;
+                return self.arrived(None, download, None).await;
             }
         }
         if let Some(reason) = failed {
@@ -80,10 +80,10 @@ impl Tab {
         // Without a document of its own it was a jump within the page.
         if answer["loaderId"].as_str().is_none_or(str::is_empty) {
             let jumped = self.jumped(&mut jumps, deadline.min(Instant::now() + JUMP)).await;
-            return self.arrived(jumped, None).await;
+            return self.arrived(jumped, None, None).await;
         }
         self.loaded(Some(&before), until, deadline, within).await?;
-        self.arrived(None, None).await
+        self.shown(until).await
     }
 
     /// Goes back.
@@ -117,7 +117,7 @@ impl Tab {
         self.command("Page.reload", json!({})).await?;
         self.committed(&mut events, "the page", deadline, within).await?;
         self.loaded(Some(&before), until, deadline, within).await?;
-        self.arrived(None, None).await
+        self.shown(until).await
     }
 
     async fn travel(
@@ -140,10 +140,11 @@ impl Tab {
         self.command("Page.navigateToHistoryEntry", params).await?;
         let url = entry["url"].as_str().unwrap_or_default();
         let jumped = self.committed(&mut events, url, deadline, within).await?;
-        if jumped.is_none() {
-            self.loaded(Some(&before), until, deadline, within).await?;
+        if jumped.is_some() {
+            return self.arrived(jumped, None, None).await;
         }
-        self.arrived(jumped, None).await
+        self.loaded(Some(&before), until, deadline, within).await?;
+        self.shown(until).await
     }
 
     /// The address that a jump within the page led to, once the browser tells it.
@@ -213,16 +214,31 @@ impl Tab {
         }
     }
 
+    /// What the tab shows after waiting for a document. One that was loaded just now has told its title: it need not be
+    /// asked, and would answer only after it has been drawn.
+    async fn shown(self: &Arc<Self>, until: Until) -> Result<Navigation, Error> {
+        let told = match until {
+            Until::Load => self.main_frame().state().title.take(),
+            Until::Commit | Until::DomContentLoaded | Until::NetworkIdle => None,
+        };
+        self.arrived(None, None, told).await
+    }
+
     /// What the tab shows. A jump is told by its address: the frames may not have heard of it yet.
     async fn arrived(
         self: &Arc<Self>,
         jumped: Option<String>,
         download: Option<Download>,
+        title: Option<String>,
     ) -> Result<Navigation, Error> {
+        let title = match title {
+            Some(title) => title,
+            None => self.title().await?,
+        };
         let loader = self.main_frame().state().loader.clone();
         Ok(Navigation {
             url: jumped.unwrap_or_else(|| self.url()),
-            title: self.title().await?,
+            title,
             status: self.traffic.status_of(&loader).filter(|_| download.is_none()),
             download,
         })

@@ -40,6 +40,27 @@ async fn a_page_is_loaded_as_far_as_asked() {
 }
 
 #[tokio::test]
+async fn the_title_is_the_one_that_the_page_gave_itself_while_it_was_loaded() {
+    let bench = Bench::new().await;
+    let tab = bench.tab().await;
+    let url = bench.site.page(
+        "<title>first</title><iframe srcdoc='<title>inner</title>'></iframe><script>\
+           addEventListener('load', () => { document.title = 'last' });\
+           document.title = typeof atollTellTitle;\
+         </script>",
+    );
+    for _ in 0..3 {
+        assert_eq!(tab.navigate(&url, Until::Load, LONG).await.unwrap().title, "last");
+    }
+    assert_eq!(tab.reload(Until::Load, LONG).await.unwrap().title, "last");
+    // It is told once: what the page calls itself later is asked for.
+    tab.evaluate("document.title = 'later'", LONG).await.unwrap();
+    let jump = format!("{url}#there");
+    assert_eq!(tab.navigate(&jump, Until::Load, LONG).await.unwrap().title, "later");
+    assert_eq!(tab.evaluate("typeof atollTellTitle", LONG).await.unwrap(), json!("undefined"));
+}
+
+#[tokio::test]
 async fn history_goes_back_and_forward_and_ends() {
     let bench = Bench::new().await;
     let tab = bench.tab().await;

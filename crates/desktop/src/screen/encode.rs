@@ -1,10 +1,22 @@
 //! Packing a picture.
+//!
+//! A JPEG is packed in strips, one per processor: its format lets a decoder begin anew at marks in the picture.
+
+mod strips;
+
+use std::thread;
 
 use bytes::Bytes;
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
+use self::strips::join;
 use crate::error::Error;
 use crate::options::Size;
+
+/// Strips a picture is packed in at most.
+const STRIPS: usize = 4;
+/// Rows of a strip are a multiple of this, whatever its quality.
+const STRIP_ROWS: usize = 16;
 
 /// The form of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +47,10 @@ impl Frame {
     pub(crate) fn encode(&self, format: Format) -> Result<Picture, Error> {
         let bytes = match format {
             Format::Png => self.png(),
-            Format::Jpeg(quality) => self.jpeg(quality),
+            Format::Jpeg(quality) => {
+                let processors = thread::available_parallelism().map_or(1, usize::from);
+                self.jpeg(quality, processors.min(STRIPS))
+            }
         };
         let bytes = bytes.map_err(|reason| Error::Picture { reason })?;
         Ok(Picture { size: self.size, bytes: bytes.into() })
@@ -62,17 +77,69 @@ impl Frame {
         Ok(packed)
     }
 
-    fn jpeg(&self, quality: u8) -> Result<Vec<u8>, String> {
-        let mut packed = Vec::with_capacity(1 << 19);
-        let mut encoder = Encoder::new(&mut packed, quality.clamp(1, 100));
-        // Coloured text stays readable where it is asked to.
-        let sampling =
-            if quality >= 90 { SamplingFactor::R_4_4_4 } else { SamplingFactor::R_4_2_0 };
-        encoder.set_sampling_factor(sampling);
+    /// Packs it in so many strips, or fewer.
+    fn jpeg(&self, quality: u8, strips: usize) -> Result<Vec<u8>, String> {
         let Size { width, height } = self.size;
-        encoder
-            .encode(&self.pixels, width, height, ColorType::Bgra)
-            .map_err(|error| error.to_string())?;
-        Ok(packed)
+        let rows = usize::from(height).div_ceil(strips).next_multiple_of(STRIP_ROWS);
+        let strips = self.pixels.chunks(rows * usize::from(width) * 4).collect::<Vec<_>>();
+        let Some((first, others)) = strips.split_first() else {
+            return Err("a picture without pixels".to_owned());
+        };
+        let packed = thread::scope(|scope| {
+            let begun =
+                others.iter().map(|strip| scope.spawn(|| jpeg_strip(strip, width, quality)));
+            let begun: Vec<_> = begun.collect();
+            let mut packed = vec![jpeg_strip(first, width, quality)?];
+            for strip in begun {
+                packed.push(strip.join().map_err(|_| "it could not be packed".to_owned())??);
+            }
+            Ok::<_, String>(packed)
+        })?;
+        join(packed, self.size, rows, sampling(quality).1)
+    }
+}
+
+/// Coloured text stays readable where it is asked to: how colours are kept, and the side of the smallest piece.
+fn sampling(quality: u8) -> (SamplingFactor, usize) {
+    if quality >= 90 { (SamplingFactor::R_4_4_4, 8) } else { (SamplingFactor::R_4_2_0, 16) }
+}
+
+/// Packs some whole rows as a picture of their own.
+fn jpeg_strip(pixels: &[u8], width: u16, quality: u8) -> Result<Vec<u8>, String> {
+    let mut packed = Vec::with_capacity(1 << 18);
+    let mut encoder = Encoder::new(&mut packed, quality.clamp(1, 100));
+    encoder.set_sampling_factor(sampling(quality).0);
+    let height = pixels.len() / 4 / usize::from(width.max(1));
+    let height = u16::try_from(height).map_err(|error| error.to_string())?;
+    encoder.encode(pixels, width, height, ColorType::Bgra).map_err(|error| error.to_string())?;
+    Ok(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(jpeg: &[u8]) -> (u16, u16, Vec<u8>) {
+        let mut decoder = jpeg_decoder::Decoder::new(jpeg);
+        let pixels = decoder.decode().expect("a picture");
+        let about = decoder.info().expect("its size");
+        (about.width, about.height, pixels)
+    }
+
+    #[test]
+    fn a_picture_in_strips_is_the_picture_in_one_piece() {
+        for (width, height) in [(1, 1), (37, 50), (64, 64), (333, 241)] {
+            let pixel = |n: u32| [n * 7, n / 3, n ^ (n >> 5), 0].map(|part| part.to_le_bytes()[0]);
+            let pixels = (0..u32::from(width) * u32::from(height)).flat_map(pixel).collect();
+            let frame = Frame { size: Size { width, height }, pixels };
+            for quality in [10, 75, 95] {
+                let whole = decoded(&frame.jpeg(quality, 1).expect("a picture"));
+                assert_eq!((whole.0, whole.1), (width, height));
+                for strips in 2..=STRIPS {
+                    let joined = decoded(&frame.jpeg(quality, strips).expect("a picture"));
+                    assert!(whole == joined, "{width} x {height}, {quality}, {strips} strips");
+                }
+            }
+        }
     }
 }

@@ -10,9 +10,10 @@ mod envelope;
 use serde_json::{Map, Value, json};
 
 pub use document::openapi;
-pub(crate) use envelope::{failure, success};
+pub(crate) use envelope::{exception, failure, failure_worded, success, success_saying};
 
 /// Another name by which clients send a field.
+#[derive(Debug)]
 pub(crate) struct Alias {
     /// What clients send.
     pub(crate) alias: &'static str,

@@ -2,13 +2,31 @@
 //!
 //! A dialect is a module that owns everything one client family expects beyond the contract: other names for input
 //! fields, the envelope round results and failures, wording, and how all that looks in OpenAPI. Capabilities know none
-//! of it, and the rest of this face only hands over a result or a [`Failure`]. There is one dialect so far; the next
-//! one adds its module here and the test that tells its requests apart.
+//! of it, and the rest of this face only hands over a result or a [`Failure`]. [`Family`](family::Family) tells requests
+//! apart, and a [`Tongue`] answers each in its family's words.
 
 pub(crate) mod aio;
+pub(crate) mod deep_agent;
+mod family;
+mod tongue;
 
-use atoll_operation::{Error, Kind};
+pub(crate) use tongue::{Asked, Tongue, unencodable};
+
+use atoll_operation::{Error, Kind, Method};
 use axum::http::StatusCode;
+
+/// The further routes operations are reached by: method, path, and the operation's id.
+pub fn other_routes() -> impl Iterator<Item = (Method, &'static str, &'static str)> {
+    deep_agent::ROUTES.iter().map(|route| (route.method, route.path, route.operation))
+}
+
+/// By which names and from where an input is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) aliases: &'a [aio::Alias],
+    /// Where relative paths begin, where that is not the workspace.
+    pub(crate) base: Option<&'a deep_agent::Base>,
+}
 
 /// A request that was not carried out, before a dialect words it.
 #[derive(Debug)]

@@ -165,3 +165,47 @@ fn an_allowed_origin_gets_its_preflight_answered() {
     assert!(answer["access-control-allow-methods"].to_str().unwrap().contains("POST"));
     assert!(!answer.contains_key("access-control-allow-credentials"));
 }
+
+#[test]
+fn an_app_is_named_before_a_host_of_ours_and_nowhere_else() {
+    let guard = guard("127.0.0.1:8080", &["box.test", "other.test:9", "10-gpu.test"], &[]);
+    for (host, expected, port) in [
+        ("5173-localhost:8080", 200, Some(5173)),
+        ("5173-LOCALHOST", 200, Some(5173)),
+        ("5173-127.0.0.1:8080", 200, Some(5173)),
+        ("5173-a.localhost", 200, Some(5173)),
+        ("5173-box.test:77", 200, Some(5173)),
+        ("5173-other.test:9", 200, Some(5173)),
+        ("5173-other.test:8", 403, Some(5173)),
+        ("5173-evil.test", 403, Some(5173)),
+        ("5173-localhost.evil.test", 403, Some(5173)),
+        ("5173-localhost.", 403, Some(5173)),
+        ("5173-evillocalhost", 403, Some(5173)),
+        ("0-localhost", 403, None),
+        ("65536-localhost", 403, None),
+        ("x-localhost", 403, None),
+        ("-localhost", 403, None),
+        // This server's own port, and a host that is listed as a whole, are this server.
+        ("8080-localhost", 200, None),
+        ("8080-evil.test", 403, None),
+        ("10-gpu.test", 200, None),
+    ] {
+        assert_eq!(status(&guard, "/", &[("host", host)]), expected, "{host}");
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        assert_eq!(guard.named_port(&headers), port, "{host}");
+    }
+}
+
+#[test]
+fn pages_of_others_load_nothing_of_an_app() {
+    let guard = guard("127.0.0.1:8080", &[], &[]);
+    let load =
+        [("host", "localhost"), ("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")];
+    for app in ["/proxy/5173/x.png", "/absproxy/5173/x.png", "/app/x.png"] {
+        assert_eq!(status(&guard, app, &load), 403, "{app}");
+    }
+    let follow =
+        [("host", "localhost"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+    assert_eq!(status(&guard, "/proxy/5173/", &follow), 200, "a link is followed");
+}

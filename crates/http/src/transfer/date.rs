@@ -51,7 +51,7 @@ fn number(text: &str, digits: usize) -> Option<i64> {
 
 /// Days since 1970 of a date. Years are counted from March, so that the leap day is the last of its year; every 400 of
 /// them have the same number of days.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

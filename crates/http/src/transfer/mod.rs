@@ -16,5 +16,6 @@ pub(crate) mod sendfile;
 pub(crate) mod siphon;
 pub(crate) mod wire;
 
+pub(crate) use date::days as civil_days;
 pub(crate) use download::respond;
 pub(crate) use upload::receive;

@@ -29,8 +29,7 @@ use super::disposition::{parameter, parameters};
 use super::form::{FORM_BYTES, Form, Part, broken};
 use super::siphon::Tap;
 use crate::arrival::Arrival;
-use crate::dialect::Failure;
-use crate::dialect::aio::Alias;
+use crate::dialect::{Failure, Reading};
 use crate::request::{BodyLimit, Fields};
 
 type Chunk = io::Result<Bytes>;
@@ -41,7 +40,7 @@ pub(crate) async fn receive(
     cx: &Context,
     parts: &mut Parts,
     body: Body,
-    aliases: &[Alias],
+    reading: Reading<'_>,
     limit: BodyLimit,
 ) -> Result<Result<Value, Error>, Failure> {
     let tap = parts.extensions.get::<Tap>().cloned();
@@ -53,7 +52,7 @@ pub(crate) async fn receive(
     };
     let outcome = match readable {
         Ok(()) => {
-            let fields = Fields::new(bound.input_shape(), aliases);
+            let fields = Fields::new(bound.input_shape(), reading);
             hand_over(bound, cx, parts, &mut sent, fields, limit).await
         }
         Err(failure) => Err(failure),

@@ -84,7 +84,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let (fake, store) = (Arc::new(Fake::default()), Arc::new(Store::default()));
     let mut registry = registry(&fake);
     store::bind(&mut registry, &store);
-    atoll_http::bind(&mut registry, &options.authenticator);
+    atoll_http::bind(&mut registry, &options.authenticator, &Limits::default());
     if let Some(address) = options.pane {
         registry.bind_window::<Pane, _>(&Arc::new(Behind(address)));
     }

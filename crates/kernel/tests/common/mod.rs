@@ -55,7 +55,7 @@ impl Bench {
         let stop = CancellationToken::new();
         let host = Host::new(HostSettings {
             spawner: spawner.clone(),
-            environment: environment.clone(),
+            environment: environment.clone().into(),
             runtime_dir: runtime.path().to_owned(),
             limits,
             tasks: TaskTracker::new(),

@@ -45,8 +45,8 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// The tools that follow from these operations. `search` is where WebSearch asks.
-    pub(crate) fn new(operations: Vec<Arc<Bound>>, search: Option<&str>) -> Self {
+    /// The tools that follow from these operations.
+    pub(crate) fn new(operations: Vec<Arc<Bound>>) -> Self {
         let native = native::tools(&operations);
         let operations = Arc::new(Operations::new(operations));
         let mut catalogue = Self { operations, ..Self::default() };
@@ -55,7 +55,7 @@ impl Catalogue {
         catalogue.add(sandbox::tools(&ops));
         catalogue.add(browser::tools(&ops));
         catalogue.add(agent::tools(&ops));
-        catalogue.add(web::tools(&ops, search));
+        catalogue.add(web::tools(&ops));
         catalogue.add(native);
         for (name, meant) in aliases::ALIASES {
             let alias = catalogue.get(meant).map(|tool| tool.alias(name));

@@ -51,7 +51,7 @@ impl Selection {
         tool.sets.meets(profile) && self.wants(tool.server, &tool.definition.name)
     }
 
-    /// Whether a tool of another server is listed; `hidden` ones only when their server is asked for.
+    /// Whether a tool of a server is listed; those of `hidden` servers only when they are asked for.
     pub(crate) fn lists_foreign(&self, server: &str, tool: &str, hidden: bool) -> bool {
         let named = !self.servers.is_empty() || self.search.is_some();
         (!hidden || named) && self.wants(server, tool)

@@ -17,7 +17,7 @@ fn everything() -> Catalogue {
     for declaration in atoll_api::operations() {
         registry.declare(declaration);
     }
-    Catalogue::new(registry.iter().map(Arc::clone).collect(), None)
+    Catalogue::new(registry.iter().map(Arc::clone).collect())
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Bench {
             spawner: spawner.clone(),
             tasks: tasks.clone(),
             directory: directory.path().to_owned(),
-            environment: environment(work.path()),
+            environment: environment(work.path()).into(),
             output_bytes: LIMIT,
         };
         let search = Search {

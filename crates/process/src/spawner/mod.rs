@@ -20,6 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -77,6 +78,7 @@ struct Inner {
     socket: Descriptor,
     tasks: TaskTracker,
     enforcement: Enforcement,
+    victims: Arc<AtomicU64>,
 }
 
 impl Spawner {
@@ -103,7 +105,8 @@ impl Spawner {
             .spawn()?;
         let socket = Descriptor::new(ours, Interest::WRITABLE)?;
         let (tasks, enforcement) = (TaskTracker::new(), groups.enforcement());
-        let inner = Arc::new(Inner { socket, tasks, enforcement });
+        let victims = Arc::default();
+        let inner = Arc::new(Inner { socket, tasks, enforcement, victims });
         Ok(Self { inner, confinement: Confinement::default() })
     }
 
@@ -121,6 +124,16 @@ impl Spawner {
     /// By what means the bounds are kept here.
     pub fn enforcement(&self) -> Enforcement {
         self.inner.enforcement
+    }
+
+    /// Processes of all programs so far that were killed because memory ran out, as far as is known.
+    pub fn victims(&self) -> u64 {
+        self.inner.victims.load(Ordering::Relaxed)
+    }
+
+    /// Where they are counted. Apart from the handle: a counter must not keep what was started alive.
+    pub(crate) fn victim_counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.inner.victims)
     }
 
     /// Tasks that serve the started programs.

@@ -3,24 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atoll_api::bash::{AttachBash, BashEvent, BashInput, ExecBash};
-use atoll_operation::{Context, Converse, Error};
+use atoll_api::bash::{AttachBash, BashEncoding, BashEvent, BashInput, ExecBash};
+use atoll_operation::{Context, Converse, Error, Kind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::command::BashCommand;
 use super::control::write;
-use super::output::more;
+use super::follow::follow;
 use super::service::Bashes;
 use super::session::Session;
 use crate::session::Entry;
 
 /// Messages that wait for a slow client; its commands' output waits in their logs.
 const WAITING: usize = 16;
-/// Bytes of output in one message.
-const MESSAGE: usize = 64 << 10;
+/// Pieces of input, and bytes in all of them, that wait for a command that does not read. Clients are told to stop at
+/// half of these bytes.
+const PIECES_WAITING: usize = 1024;
+const INPUT_WAITING: usize = 2 << 20;
 const PING: Duration = Duration::from_secs(30);
 
 impl Converse<AttachBash> for Bashes {
@@ -33,8 +37,18 @@ impl Converse<AttachBash> for Bashes {
         let made_up = input.session_id.as_ref().is_none_or(String::is_empty);
         let entry = self.find_or_make(input.session_id.as_ref(), None, None)?;
         let (sender, receiver) = mpsc::channel(WAITING);
-        let socket = Socket { bashes: self.clone(), entry, sender, gone: CancellationToken::new() };
+        let (feed, pieces) = mpsc::channel(PIECES_WAITING);
+        let gone = CancellationToken::new();
+        let (bashes, encoding) = (self.clone(), input.encoding);
+        let room = Arc::new(Semaphore::new(INPUT_WAITING));
+        let socket = Socket { bashes, entry, encoding, feed, room, sender, gone };
         let stop = self.programs.foundation().stop.clone();
+        if encoding == BashEncoding::Base64 {
+            let (sender, gone) = (socket.sender.clone(), socket.gone.clone());
+            self.programs.tasks().spawn(async move {
+                gone.run_until_cancelled(take_input(pieces, sender)).await;
+            });
+        }
         self.programs.tasks().spawn(async move {
             stop.run_until_cancelled(socket.serve(up)).await;
             socket.gone.cancel();
@@ -57,9 +71,38 @@ impl Converse<AttachBash> for Bashes {
 struct Socket {
     bashes: Bashes,
     entry: Arc<Entry<Session>>,
+    encoding: BashEncoding,
+    /// Input that is taken when there is room for it.
+    feed: mpsc::Sender<Piece>,
+    /// A permit for each byte of it that may wait.
+    room: Arc<Semaphore>,
     sender: mpsc::Sender<BashEvent>,
     /// Ends the followers with the socket.
     gone: CancellationToken,
+}
+
+/// A piece of a command's input with its room; none closes it.
+type Piece = (Arc<BashCommand>, Option<(Vec<u8>, OwnedSemaphorePermit)>);
+
+/// Gives commands their input as they read it, and tells how far it has come. What a command does not want any more is
+/// dropped, as by a pipe without a reader.
+async fn take_input(mut pieces: mpsc::Receiver<Piece>, sender: mpsc::Sender<BashEvent>) {
+    let mut taken = 0;
+    while let Some((command, bytes)) = pieces.recv().await {
+        let stdin = command.piped().stdin();
+        let Some((bytes, _room)) = bytes else {
+            let _closed_already = stdin.close();
+            continue;
+        };
+        tokio::select! {
+            _closed = stdin.write_when_room(&bytes) => {}
+            _ = command.piped().wait() => {}
+        }
+        taken += bytes.len() as u64;
+        if sender.send(BashEvent::InputTaken { bytes: taken }).await.is_err() {
+            return;
+        }
+    }
 }
 
 impl Socket {
@@ -97,16 +140,23 @@ impl Socket {
 
     async fn obey(&self, message: BashInput) -> Result<(), Error> {
         match message {
-            BashInput::Exec { data } => {
+            BashInput::Exec { data, exec_dir, env, hard_timeout } => {
                 let input = ExecBash {
                     session_id: Some(self.entry.id.clone()),
                     command: data,
+                    exec_dir,
+                    env,
+                    hard_timeout,
                     ..ExecBash::default()
                 };
                 let (_, command) = self.bashes.start(&input).await?;
                 let started = BashEvent::CommandStarted { command_id: command.id().to_owned() };
                 self.follow(command, Some(started), 0, 0);
             }
+            BashInput::Input { data } if self.encoding == BashEncoding::Base64 => {
+                self.feed(Some(decoded(&data)?))?;
+            }
+            BashInput::CloseStdin {} if self.encoding == BashEncoding::Base64 => self.feed(None)?,
             BashInput::Input { data } => write(&*self.latest()?, &data, false)?,
             BashInput::CloseStdin {} => write(&*self.latest()?, "", true)?,
             BashInput::Kill { signal } => self.latest()?.signal(signal).await,
@@ -124,6 +174,24 @@ impl Socket {
         self.entry.session.command(None)?.ok_or_else(none)
     }
 
+    fn feed(&self, bytes: Option<Vec<u8>>) -> Result<(), Error> {
+        let full = || {
+            let message =
+                "the command is not reading its input: wait for `input_taken` before sending more";
+            Error::new(Kind::ResourceExhausted, "bash.input_full", message)
+        };
+        let command = self.latest()?;
+        let piece = match bytes {
+            Some(bytes) => {
+                let count = u32::try_from(bytes.len()).map_err(|_| full())?;
+                let room = Arc::clone(&self.room).try_acquire_many_owned(count);
+                Some((bytes, room.map_err(|_| full())?))
+            }
+            None => None,
+        };
+        self.feed.try_send((command, piece)).map_err(|_| full())
+    }
+
     /// Sends a first event, then a command's output from these offsets on, and its end.
     fn follow(
         &self,
@@ -132,13 +200,13 @@ impl Socket {
         offset: u64,
         stderr_offset: u64,
     ) {
-        let (sender, gone) = (self.sender.clone(), self.gone.clone());
+        let (sender, gone, encoding) = (self.sender.clone(), self.gone.clone(), self.encoding);
         self.bashes.programs.tasks().spawn(async move {
             let following = async {
                 if let Some(first) = first {
                     sender.send(first).await.ok()?;
                 }
-                follow(&command, &sender, offset, stderr_offset).await
+                follow(&command, encoding, &sender, offset, stderr_offset).await
             };
             gone.run_until_cancelled(following).await;
         });
@@ -146,50 +214,12 @@ impl Socket {
 }
 
 fn none() -> Error {
-    Error::new(
-        atoll_operation::Kind::FailedPrecondition,
-        "bash.not_running",
-        "this session has run no command yet",
-    )
+    Error::new(Kind::FailedPrecondition, "bash.not_running", "this session has run no command yet")
 }
 
-async fn follow(
-    command: &BashCommand,
-    sender: &mpsc::Sender<BashEvent>,
-    mut offset: u64,
-    mut stderr_offset: u64,
-) -> Option<()> {
-    loop {
-        more(command, offset, stderr_offset).await;
-        // Read before the logs: what had ended then has printed what is read below.
-        let ended = !command.running();
-        let out = command.piped().stdout().read_text(offset, MESSAGE);
-        let err = command.piped().stderr().read_text(stderr_offset, MESSAGE);
-        let command_id = command.id().to_owned();
-        let nothing = out.text.is_empty() && err.text.is_empty();
-        if !out.text.is_empty() {
-            let event = BashEvent::Output {
-                data: out.text,
-                command_id: command_id.clone(),
-                offset: out.next,
-            };
-            sender.send(event).await.ok()?;
-        }
-        if !err.text.is_empty() {
-            let event = BashEvent::Stderr {
-                data: err.text,
-                command_id: command_id.clone(),
-                stderr_offset: err.next,
-            };
-            sender.send(event).await.ok()?;
-        }
-        (offset, stderr_offset) = (out.next, err.next);
-        if ended && nothing {
-            let (status, exit_code) = (command.status(), command.exit_code());
-            return sender
-                .send(BashEvent::CommandDone { command_id, status, exit_code })
-                .await
-                .ok();
-        }
-    }
+fn decoded(data: &str) -> Result<Vec<u8>, Error> {
+    BASE64.decode(data).map_err(|error| {
+        let message = format!("`data` is no base64, which this socket was opened for: {error}");
+        Error::new(Kind::InvalidArgument, "input.invalid", message)
+    })
 }

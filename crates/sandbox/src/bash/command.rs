@@ -1,6 +1,6 @@
 //! One command: the process, and what we did to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(crate) struct BashCommand {
     piped: Piped,
     /// The file it was read from, if it was too long for an argument.
     script: Option<PathBuf>,
+    /// The file that gets what it prints, if its caller wants that.
+    output_file: Option<PathBuf>,
     /// Why we ended it, if we did.
     verdict: Mutex<Option<BashStatus>>,
     interrupted: AtomicBool,
@@ -34,9 +36,20 @@ impl BashCommand {
             text,
             piped,
             script,
+            output_file: None,
             verdict: Mutex::new(None),
             interrupted: AtomicBool::new(false),
         }
+    }
+
+    /// The same, printing into this file.
+    pub(super) fn printing_to(mut self, output_file: Option<PathBuf>) -> Self {
+        self.output_file = output_file;
+        self
+    }
+
+    pub(super) fn output_file(&self) -> Option<&Path> {
+        self.output_file.as_deref()
     }
 
     pub(super) fn id(&self) -> &str {

@@ -1,4 +1,4 @@
-//! Running a command.
+//! Running a command, and following it as it runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,17 +20,20 @@ const LONGEST_ARGUMENT: usize = 100 << 10;
 impl Handle<ExecBash> for Bashes {
     async fn handle(&self, cx: &Context, input: ExecBash) -> Result<BashCommandResult, Error> {
         let (entry, command) = self.start(&input).await?;
-        let waited = async {
-            match input.timeout {
-                _ if input.async_mode => {}
-                None => command.wait().await,
-                // The command goes on when the time to wait for it is over.
-                Some(timeout) => drop(tokio::time::timeout(seconds(timeout), command.wait()).await),
-            }
-        };
+        let waited = patience(&input, &command);
         self.programs.foundation().stop.run_until_cancelled(waited).await;
         entry.touch();
         Ok(self.result(cx, &entry, &command, input.max_output_length))
+    }
+}
+
+/// Waits for a command as long as its caller wants to.
+pub(super) async fn patience(input: &ExecBash, command: &BashCommand) {
+    match input.timeout {
+        _ if input.async_mode => {}
+        None => command.wait().await,
+        // The command goes on when the time to wait for it is over.
+        Some(timeout) => drop(tokio::time::timeout(seconds(timeout), command.wait()).await),
     }
 }
 
@@ -48,20 +51,27 @@ impl Bashes {
         let limits = &self.programs.foundation().limits;
         entry.session.check_room(limits)?;
         let id = Uuid::new_v4().to_string();
+        let run_in = directory.clone().unwrap_or_else(|| entry.session.directory());
+        let printed = output_file(input.output_file.as_deref(), &run_in)?;
         let source = with_snapshot(&input.command, entry.session.snapshot());
+        let source = match &printed {
+            Some(path) => format!("exec >>{} 2>&1\n{source}", quote(path)),
+            None => source,
+        };
         let script = self.script_file(&id, &source)?;
         let argument = script.as_ref().map_or(source, |path| format!(". {}", quote(path)));
         let command = Command {
             program: bash,
             arguments: vec!["-c".to_owned(), argument],
             environment: self.programs.environment(input.env.as_ref()),
-            directory: directory.clone().unwrap_or_else(|| entry.session.directory()),
+            directory: run_in,
         };
         let settings = self.programs.piped_settings();
         let piped = Piped::start(self.programs.confined_spawner(), &command, &settings)
             .await
             .map_err(|error| spawn_failure(error, "bash.directory"))?;
-        let command = Arc::new(BashCommand::new(id, input.command.clone(), piped, script));
+        let command = BashCommand::new(id, input.command.clone(), piped, script);
+        let command = Arc::new(command.printing_to(printed));
         entry.session.keep(&command, limits)?;
         drop(starting);
         if let Some(directory) = directory {
@@ -97,7 +107,7 @@ impl Bashes {
         }
     }
 
-    fn result(
+    pub(super) fn result(
         &self,
         cx: &Context,
         entry: &Entry<Session>,
@@ -132,6 +142,32 @@ impl Bashes {
             stderr_full_output_file_path: whole_file(stderr, &err),
             stdout: Some(out.text),
             stderr: Some(err.text),
+            pid: Some(command.piped().child().pid()),
+            output_file: command.output_file().map(|path| path.display().to_string()),
+        }
+    }
+}
+
+/// The file that gets what a command prints, made now: whoever is told of it can read it at once.
+fn output_file(named: Option<&str>, run_in: &Path) -> Result<Option<PathBuf>, Error> {
+    let Some(named) = named.filter(|named| !named.is_empty()) else {
+        return Ok(None);
+    };
+    let path = run_in.join(named);
+    let make = || {
+        std::fs::create_dir_all(path.parent().unwrap_or(run_in))?;
+        // What a pipe or a device would do to whoever opens it is the command's own affair, not ours.
+        let known = std::fs::metadata(&path).ok();
+        if known.is_some_and(|known| !known.is_file()) {
+            return Err(std::io::Error::other("it is not an ordinary file"));
+        }
+        std::fs::File::options().append(true).create(true).open(&path)
+    };
+    match make() {
+        Ok(_made) => Ok(Some(path)),
+        Err(error) => {
+            let message = format!("output_file {} cannot be written: {error}", path.display());
+            Err(Error::new(Kind::InvalidArgument, "bash.output_file", message))
         }
     }
 }

@@ -4,8 +4,10 @@ mod attach;
 mod command;
 mod control;
 mod exec;
+mod follow;
 mod output;
 mod service;
 mod session;
+mod stream;
 
 pub use service::Bashes;

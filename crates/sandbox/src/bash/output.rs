@@ -67,6 +67,23 @@ pub(super) async fn more(command: &BashCommand, offset: u64, stderr_offset: u64)
     }
 }
 
+/// Waits for any byte past the offsets, or the command's end.
+pub(super) async fn any(command: &BashCommand, offset: u64, stderr_offset: u64) {
+    let piped = command.piped();
+    let arrived = async |log: &Log, offset| {
+        log.wait_past(offset).await;
+        if log.progress().end <= offset {
+            // Nothing more will come here; the other stream or the end decides.
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = arrived(piped.stdout(), offset) => {}
+        () = arrived(piped.stderr(), stderr_offset) => {}
+        _ = piped.wait() => {}
+    }
+}
+
 /// Waits until reading at `offset` gives text: a character that is not complete does not count.
 async fn readable(log: &Log, offset: u64) {
     let mut from = offset;

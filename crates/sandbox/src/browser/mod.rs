@@ -12,6 +12,7 @@ mod devtools;
 mod error;
 mod network;
 mod operate;
+mod outlet;
 mod page;
 mod process;
 mod profile;

@@ -60,6 +60,11 @@ impl Handle<TypeText> for Browsers {
     async fn handle(&self, cx: &Context, input: TypeText) -> Result<PageState, Error> {
         let delay = Duration::try_from_secs_f64(input.delay / 1000.0).unwrap_or_default();
         let page = self.page(cx, input.context.as_deref()).await?;
+        if let Some(selector) = given(input.selector) {
+            let place = Pointer::choose(Some(selector), None, None, None);
+            let place = place.map_err(|error| failure(error.into()))?;
+            page.outcome(page.tab.click(&place, "left", 1, patience(None, SECONDS)).await)?;
+        }
         page.state(page.tab.type_text(&input.text, delay).await).await
     }
 }

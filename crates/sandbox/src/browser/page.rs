@@ -1,12 +1,13 @@
 //! Going from page to page, and running code in one.
 
 use atoll_api::browser::{
-    EvaluateScript, GoBack, GoForward, NavigatePage, NavigateUntil, Navigated, PageState,
-    ReloadPage, ScriptValue,
+    BrowserViewport, EvaluateScript, GetPageInfo, GoBack, GoForward, NavigatePage, NavigateUntil,
+    Navigated, PageInfo, PageState, ReloadPage, ScriptValue,
 };
 use atoll_browser::Until;
 use atoll_operation::{Context, Error, Handle};
 
+use super::process::pixels;
 use super::service::{Browsers, patience};
 
 const SECONDS: f64 = 30.0;
@@ -52,6 +53,16 @@ impl Handle<ReloadPage> for Browsers {
     async fn handle(&self, cx: &Context, input: ReloadPage) -> Result<PageState, Error> {
         let page = self.page(cx, input.context.as_deref()).await?;
         page.state(page.tab.reload(Until::Load, patience(input.timeout, SECONDS)).await).await
+    }
+}
+
+impl Handle<GetPageInfo> for Browsers {
+    async fn handle(&self, cx: &Context, input: GetPageInfo) -> Result<PageInfo, Error> {
+        let page = self.page(cx, input.context.as_deref()).await?;
+        let seen = page.tab.viewport().await.map(pixels);
+        let title = page.tab.title().await.unwrap_or_default();
+        let BrowserViewport { width, height } = page.outcome(seen)?;
+        Ok(PageInfo { url: page.tab.url(), title, width, height })
     }
 }
 

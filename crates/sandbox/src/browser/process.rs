@@ -37,7 +37,8 @@ impl Handle<GetBrowserInfo> for Browsers {
     }
 }
 
-fn pixels(size: Size) -> BrowserViewport {
+/// A size in whole pixels.
+pub(super) fn pixels(size: Size) -> BrowserViewport {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let whole = |length: f64| length.round() as u32;
     BrowserViewport { width: whole(size.width), height: whole(size.height) }

@@ -124,6 +124,32 @@ impl Browsers {
         contexts.into_iter().flatten().map(|context| context.tabs().len()).sum()
     }
 
+    /// Whether the operator wants none.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.settings.disabled
+    }
+
+    /// Whether there is a program to start.
+    pub(crate) fn is_installed(&self) -> bool {
+        let environment = self.programs.environment(None);
+        atoll_browser::is_installed(self.settings.executable.as_deref(), &environment)
+    }
+
+    /// Its main process, when it runs.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.engine.get().and_then(|engine| engine.browser.pid())
+    }
+
+    /// The port of its DevTools, when it runs.
+    pub(crate) fn debug_port(&self) -> Option<u16> {
+        self.engine.get().and_then(|engine| engine.browser.debug_port())
+    }
+
+    /// Starts it, if it does not run.
+    pub(crate) async fn start(&self) -> Result<(), Error> {
+        self.context(None).await.map(|_| ())
+    }
+
     /// Ends it.
     pub async fn close(&self) {
         if let Some(engine) = self.engine.get() {
@@ -161,7 +187,7 @@ impl Browsers {
             sandbox: settings.sandbox,
             locale: settings.locale.clone(),
             user_agent: settings.user_agent.clone(),
-            extra_arguments: settings.extra_arguments.clone(),
+            extra_arguments: super::outlet::arguments(&self.programs, &settings.extra_arguments),
             homepage: settings.homepage.clone(),
             policies: Policies {
                 allow_file_selection_dialogs: settings.allow_file_selection_dialogs,

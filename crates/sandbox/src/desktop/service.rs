@@ -74,7 +74,22 @@ impl Desktops {
         self.desktop.stop().await;
     }
 
-    pub(super) fn is_available(&self) -> bool {
+    /// Whether the operator wants none.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.settings.disabled
+    }
+
+    /// Its X server's process, when it runs.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.desktop.running().map(|session| session.pid())
+    }
+
+    /// Starts it with the browser on it, if it does not run.
+    pub(crate) async fn start(&self) -> Result<(), Error> {
+        self.session_at_once().await.map(|_| ())
+    }
+
+    pub(crate) fn is_available(&self) -> bool {
         !self.settings.disabled && self.desktop.is_installed()
     }
 

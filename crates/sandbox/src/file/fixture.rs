@@ -11,6 +11,7 @@ use atoll_process::Spawner;
 use tokio_util::sync::CancellationToken;
 
 use super::service::Files;
+use crate::convert::Converter;
 use crate::{Environment, Foundation, Programs};
 
 pub(super) struct Fixture {
@@ -42,7 +43,8 @@ impl Fixture {
         };
         // These tests start no programs.
         let spawner = Spawner::launch_program(Path::new("/bin/true")).unwrap();
-        let files = Files::new(&Programs::new(foundation, spawner));
+        let programs = Programs::new(foundation, spawner);
+        let files = Files::new(&programs, &Converter::new(&programs));
         Self { files, cx: Context::new("test"), directory }
     }
 

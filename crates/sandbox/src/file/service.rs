@@ -11,6 +11,7 @@ use super::desk::length;
 use super::editor::History;
 use super::paths::Places;
 use super::store::Turns;
+use crate::convert::Converter;
 use crate::programs::Programs;
 
 /// The file capability.
@@ -21,13 +22,15 @@ pub struct Files {
     pub(super) programs: Programs,
     pub(super) turns: Arc<Turns>,
     pub(super) history: Arc<Mutex<History>>,
+    /// For looking at documents that are no text.
+    pub(super) converter: Converter,
     /// Places for searches that may run at once.
     pub(super) searches: Arc<Semaphore>,
 }
 
 impl Files {
     /// Touches nothing yet.
-    pub fn new(programs: &Programs) -> Arc<Self> {
+    pub fn new(programs: &Programs, converter: &Converter) -> Arc<Self> {
         let foundation = programs.foundation();
         Arc::new(Self {
             places: Places {
@@ -37,6 +40,7 @@ impl Files {
             limits: Arc::clone(&foundation.limits),
             programs: programs.clone(),
             turns: Arc::default(),
+            converter: converter.clone(),
             history: Arc::new(Mutex::new(History::new(&foundation.limits))),
             searches: Arc::new(Semaphore::new(
                 length(foundation.limits.searches).min(Semaphore::MAX_PERMITS),

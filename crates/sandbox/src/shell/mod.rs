@@ -4,6 +4,7 @@ mod attach;
 mod exec;
 mod follow;
 mod keys;
+mod plain;
 mod service;
 mod session;
 mod view;

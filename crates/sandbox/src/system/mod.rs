@@ -7,7 +7,7 @@ mod cache;
 mod error;
 mod machine;
 mod packages;
-mod ports;
+pub(crate) mod ports;
 mod probe;
 mod runtimes;
 mod service;
@@ -15,3 +15,4 @@ mod text;
 mod tools;
 
 pub use service::Systems;
+pub(crate) use tools::find as find_program;

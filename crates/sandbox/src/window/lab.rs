@@ -8,8 +8,9 @@ use std::sync::Arc;
 use atoll_api::window::OpenLab;
 use atoll_operation::{Context, Error, Kind, Open, Upstream};
 use atoll_process::Command;
+use tokio::sync::watch;
 
-use super::resident::{Recipe, Resident};
+use super::resident::{Recipe, Resident, ResidentState, Standing};
 use crate::programs::Programs;
 
 /// Settings that hold unless the user chooses otherwise: nobody is asked whether to ask the internet for news.
@@ -17,6 +18,8 @@ const SETTINGS: &str = r#"{
   "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false }
 }
 "#;
+
+const DISABLED: &str = "JupyterLab is switched off in this sandbox (DISABLE_JUPYTER)";
 
 /// The window on JupyterLab.
 #[derive(Debug)]
@@ -33,22 +36,58 @@ impl Lab {
         Arc::new(Self { programs: programs.clone(), resident, enabled })
     }
 
+    /// How it stands.
+    pub fn state(&self) -> ResidentState {
+        if !self.enabled {
+            return ResidentState::new(Standing::Disabled).because(DISABLED);
+        }
+        let state = self.resident.state();
+        match (state.standing, self.program()) {
+            (Standing::Off, Err(missing)) => {
+                ResidentState::new(Standing::Missing).because(missing.message())
+            }
+            _ => state,
+        }
+    }
+
+    /// Tells whenever that changes.
+    pub fn changes(&self) -> watch::Receiver<ResidentState> {
+        self.resident.changes()
+    }
+
+    /// Starts it, and waits until it answers.
+    pub async fn start(&self) -> Result<(), Error> {
+        self.visit().await.map(|_| ())
+    }
+
     /// Ends it.
     pub async fn close(&self) {
         self.resident.close().await;
     }
 
-    fn recipe(&self) -> Result<Recipe, Error> {
+    async fn visit(&self) -> Result<Upstream, Error> {
+        if !self.enabled {
+            return Err(Error::new(Kind::Unavailable, "lab.disabled", DISABLED));
+        }
+        self.resident.visit(self.recipe()?).await
+    }
+
+    fn program(&self) -> Result<PathBuf, Error> {
         let foundation = self.programs.foundation();
         let path = foundation.environment.get("PATH").unwrap_or_default();
         let mut candidates = path.split(':').map(|place| Path::new(place).join("jupyter-lab"));
-        let program = candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
+        candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
             Error::new(
                 Kind::Unavailable,
                 "lab.missing",
                 "JupyterLab is not installed in this sandbox; install it with: pip install jupyterlab",
             )
-        })?;
+        })
+    }
+
+    fn recipe(&self) -> Result<Recipe, Error> {
+        let foundation = self.programs.foundation();
+        let program = self.program()?;
         let socket = foundation.runtime_dir.join("lab.sock");
         let settings = foundation.runtime_dir.join("lab-settings");
         std::fs::create_dir_all(&settings)
@@ -100,13 +139,6 @@ impl Lab {
 
 impl Open<OpenLab> for Lab {
     async fn open(&self, _cx: &Context, _input: OpenLab) -> Result<Upstream, Error> {
-        if !self.enabled {
-            return Err(Error::new(
-                Kind::Unavailable,
-                "lab.disabled",
-                "JupyterLab is switched off in this sandbox (DISABLE_JUPYTER)",
-            ));
-        }
-        self.resident.visit(self.recipe()?).await
+        self.visit().await
     }
 }

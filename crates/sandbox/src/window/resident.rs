@@ -1,16 +1,18 @@
-//! A program that serves pages on a unix socket: started when somebody asks for it, at most once at a time.
+//! A program that serves pages on a unix socket: started when somebody asks for it, at most once at a time, and told about
+//! to whoever wants to know how it stands.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use atoll_operation::{Error, Kind, Upstream};
 use atoll_process::{Command, Piped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::programs::{Programs, spawn_failure};
 
@@ -38,16 +40,76 @@ pub(super) struct Recipe {
     pub(super) ready_path: &'static str,
 }
 
+/// How a program stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The operator wants none.
+    Disabled,
+    /// It is not installed.
+    Missing,
+    /// It was not asked for, or was stopped.
+    Off,
+    /// It was started and does not answer yet.
+    Starting,
+    /// It answers.
+    Running,
+    /// It did not come up, or ended by itself. The next visit starts it again.
+    Failed,
+}
+
+/// What is known of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResidentState {
+    /// How it stands.
+    pub standing: Standing,
+    /// Why, where there is more to say.
+    pub reason: Option<String>,
+    /// Its process, while it runs.
+    pub pid: Option<i32>,
+    /// Since when it stands so.
+    pub since: SystemTime,
+}
+
+impl ResidentState {
+    /// Stands like this from now on.
+    pub(super) fn new(standing: Standing) -> Self {
+        Self { standing, reason: None, pid: None, since: SystemTime::now() }
+    }
+
+    /// The same with a reason.
+    pub(super) fn because(self, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..self }
+    }
+}
+
 /// The program, running or not.
 #[derive(Debug, Clone)]
 pub(super) struct Resident {
     programs: Programs,
-    running: Arc<Mutex<Option<Piped>>>,
+    running: Arc<Mutex<Option<Arc<Piped>>>>,
+    state: watch::Sender<ResidentState>,
+    /// Ends the start that is under way.
+    starting: Arc<std::sync::Mutex<CancellationToken>>,
 }
 
 impl Resident {
     pub(super) fn new(programs: &Programs) -> Self {
-        Self { programs: programs.clone(), running: Arc::default() }
+        Self {
+            programs: programs.clone(),
+            running: Arc::default(),
+            state: watch::Sender::new(ResidentState::new(Standing::Off)),
+            starting: Arc::default(),
+        }
+    }
+
+    /// How it stands.
+    pub(super) fn state(&self) -> ResidentState {
+        self.state.borrow().clone()
+    }
+
+    /// Tells whenever that changes.
+    pub(super) fn changes(&self) -> watch::Receiver<ResidentState> {
+        self.state.subscribe()
     }
 
     /// Where it answers, once it does. A visitor who leaves does not stop the start.
@@ -59,9 +121,17 @@ impl Resident {
         })
     }
 
-    /// Ends it.
+    /// Ends it, also while it is being started.
     pub(super) async fn close(&self) {
-        drop(self.running.lock().await.take());
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        let mut running = self.running.lock().await;
+        // Told before it ends, so that nobody takes the end for its own doing.
+        if self.state.borrow().standing != Standing::Off {
+            self.tell(ResidentState::new(Standing::Off));
+        }
+        if let Some(program) = running.take() {
+            program.child().kill_all().await;
+        }
     }
 
     async fn ensure(self, recipe: Recipe) -> Result<Upstream, Error> {
@@ -70,18 +140,28 @@ impl Resident {
         if running.as_ref().is_some_and(|program| program.ended().is_none()) {
             return Ok(Upstream::Unix(recipe.socket));
         }
-        let stop = self.programs.foundation().stop.clone();
+        let halt = self.programs.foundation().stop.child_token();
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&halt);
+        self.tell(ResidentState::new(Standing::Starting));
         let start = async {
             let program = self.start(&recipe).await?;
             wait_until_ready(&recipe, &program).await.map(|()| program)
         };
-        *running = tokio::select! {
-            started = start => Some(started?),
-            () = stop.cancelled() => {
-                let message = format!("{} is not started while the server stops", recipe.name);
+        let started = tokio::select! {
+            started = start => started,
+            () = halt.cancelled() => {
+                self.tell(ResidentState::new(Standing::Off));
+                let message = format!("{} was stopped before it answered", recipe.name);
                 return Err(Error::new(Kind::Unavailable, recipe.failed, message));
             }
         };
+        let program = Arc::new(started.inspect_err(|error| {
+            self.tell(ResidentState::new(Standing::Failed).because(error.message()));
+        })?);
+        let state = ResidentState::new(Standing::Running);
+        self.tell(ResidentState { pid: Some(program.child().pid()), ..state });
+        self.watch_over(&recipe, &program);
+        *running = Some(program);
         Ok(Upstream::Unix(recipe.socket))
     }
 
@@ -101,6 +181,33 @@ impl Resident {
         .await
         .map_err(|error| spawn_failure(error, recipe.failed))
     }
+
+    /// Tells when the program ends by itself.
+    fn watch_over(&self, recipe: &Recipe, program: &Arc<Piped>) {
+        let (name, program) = (recipe.name, Arc::clone(program));
+        let (state, stop) = (self.state.clone(), self.programs.foundation().stop.clone());
+        self.programs.tasks().spawn(async move {
+            let exit = tokio::select! {
+                exit = program.wait() => exit,
+                () = stop.cancelled() => return,
+            };
+            let pid = Some(program.child().pid());
+            state.send_if_modified(|state| {
+                // Whoever stopped it, or started another, has told so.
+                let current = state.standing == Standing::Running && state.pid == pid;
+                if current {
+                    tracing::warn!(program = name, %exit, "ended by itself");
+                    let reason = format!("{name} {exit}{}", last_words(&program));
+                    *state = ResidentState::new(Standing::Failed).because(reason);
+                }
+                current
+            });
+        });
+    }
+
+    fn tell(&self, state: ResidentState) {
+        self.state.send_replace(state);
+    }
 }
 
 async fn wait_until_ready(recipe: &Recipe, program: &Piped) -> Result<(), Error> {
@@ -116,11 +223,19 @@ async fn wait_until_ready(recipe: &Recipe, program: &Piped) -> Result<(), Error>
         },
         exit = program.wait() => exit.to_string(),
     };
+    let message = format!("{} {what}{}", recipe.name, last_words(program));
+    Err(Error::new(Kind::Unavailable, recipe.failed, message))
+}
+
+/// What it complained of last.
+fn last_words(program: &Piped) -> String {
     let log = program.stderr();
     let from = log.progress().end.saturating_sub(LAST_WORDS);
     let words = log.read_text(from, usize::try_from(LAST_WORDS).unwrap_or_default()).text;
-    let message = format!("{} {what}; it said: {}", recipe.name, words.trim());
-    Err(Error::new(Kind::Unavailable, recipe.failed, message))
+    match words.trim() {
+        "" => String::new(),
+        words => format!("; it said: {words}"),
+    }
 }
 
 async fn answers(socket: &Path, path: &str) -> bool {

@@ -13,6 +13,16 @@ use crate::dialect::Failure;
 
 /// The answer to an operation that was carried out.
 pub(crate) fn success(spec: &Spec, result: Value, hint: Option<&str>) -> Response {
+    success_saying(message(spec.id), spec, result, hint)
+}
+
+/// The same with these words.
+pub(crate) fn success_saying(
+    message: &str,
+    spec: &Spec,
+    result: Value,
+    hint: Option<&str>,
+) -> Response {
     if is_bare(spec.id) {
         return json_answer(StatusCode::OK, result.to_string().into_bytes());
     }
@@ -29,30 +39,58 @@ pub(crate) fn success(spec: &Spec, result: Value, hint: Option<&str>) -> Respons
     };
     respond(
         StatusCode::OK,
-        &Envelope {
-            success: true,
-            message: message(spec.id),
-            data: &data,
-            hint,
-            code: 0,
-            beside: &beside,
-        },
+        &Envelope { success: true, message, data: &data, hint, code: 0, beside: &beside },
     )
+}
+
+/// An answer with status 200 that is no success to clients that read its `code`.
+pub(crate) fn exception(code: u16, message: &str, data: &Value) -> Response {
+    let beside = &Map::new();
+    respond(StatusCode::OK, &Envelope { success: false, message, data, hint: None, code, beside })
 }
 
 /// The answer to a request that was not. `spec` is the operation it was for, where one was found.
 pub(crate) fn failure(failure: &Failure, spec: Option<&Spec>) -> Response {
+    let Failure { status, error } = failure;
+    let refused = spec.filter(|spec| {
+        refusal_of(failure).is_some() && refusal_fields(spec.id, &Map::new()).is_some()
+    });
+    let answered = if refused.is_some() { StatusCode::OK } else { *status };
+    respond_to(failure, spec, answered, *status, error.message())
+}
+
+/// The same with this status, whoever refused, and these words.
+pub(crate) fn failure_worded(
+    failure: &Failure,
+    spec: Option<&Spec>,
+    status: StatusCode,
+    message: &str,
+) -> Response {
+    respond_to(failure, spec, status, status, message)
+}
+
+/// What a file system said, where one refused.
+fn refusal_of(failure: &Failure) -> Option<&Map<String, Value>> {
+    let details = failure.error.details().and_then(Value::as_object);
+    details.filter(|details| details.contains_key("error_type"))
+}
+
+fn respond_to(
+    failure: &Failure,
+    spec: Option<&Spec>,
+    answered: StatusCode,
+    code: StatusCode,
+    message: &str,
+) -> Response {
     let Failure { status, error } = failure;
     let mut beside = Map::new();
     beside.insert("error_code".to_owned(), json!(error.code()));
     if let Some(details) = error.details() {
         beside.insert("details".to_owned(), details.clone());
     }
-    let refusal = error.details().and_then(Value::as_object);
-    let refusal = refusal.filter(|details| details.contains_key("error_type"));
-    let (data, answered) = match (refusal, spec) {
-        (Some(refusal), Some(spec)) => refused_by_the_file_system(spec, refusal, *status),
-        _ => (Value::Null, *status),
+    let data = match (refusal_of(failure), spec) {
+        (Some(refusal), Some(spec)) => refused_by_the_file_system(spec, refusal),
+        _ => Value::Null,
     };
     if *status == StatusCode::UNPROCESSABLE_ENTITY {
         let fields = error.fields().iter();
@@ -64,29 +102,22 @@ pub(crate) fn failure(failure: &Failure, spec: Option<&Spec>) -> Response {
         answered,
         &Envelope {
             success: false,
-            message: error.message(),
+            message,
             data: &data,
             hint: error.hint(),
-            code: status.as_u16(),
+            code: code.as_u16(),
             beside: &beside,
         },
     )
 }
 
-/// What a file system refused is the answer's `data`; to most operations on files it is an answer like any other.
-fn refused_by_the_file_system(
-    spec: &Spec,
-    refusal: &Map<String, Value>,
-    status: StatusCode,
-) -> (Value, StatusCode) {
+/// What a file system refused is the answer's `data`, with the fields a result must have.
+fn refused_by_the_file_system(spec: &Spec, refusal: &Map<String, Value>) -> Value {
     let mut data = refusal.clone();
-    match refusal_fields(spec.id, refusal) {
-        Some(Value::Object(fields)) => {
-            data.extend(fields);
-            (Value::Object(data), StatusCode::OK)
-        }
-        _ => (Value::Object(data), status),
+    if let Some(Value::Object(fields)) = refusal_fields(spec.id, refusal) {
+        data.extend(fields);
     }
+    Value::Object(data)
 }
 
 /// A mistake in one field: as the published document has it, and as its servers were seen to answer.

@@ -62,7 +62,8 @@ async fn upload(
     let handler = async move |request: Request| {
         let (mut parts, body) = request.into_parts();
         let bound = registry.get("test_take").unwrap();
-        let outcome = receive(bound, &Context::default(), &mut parts, body, &[], LIMIT).await;
+        let reading = Reading { aliases: &[], base: None };
+        let outcome = receive(bound, &Context::default(), &mut parts, body, reading, LIMIT).await;
         tell.send(outcome).await.unwrap();
     };
     let router = Router::new().route("/take", post(handler));

@@ -60,7 +60,7 @@ impl Jupyters {
         let environment = programs.environment(None);
         let host = Host::new(HostSettings {
             spawner: programs.confined_spawner().clone(),
-            environment: environment.clone(),
+            environment: programs.surroundings(),
             runtime_dir: foundation.runtime_dir.clone(),
             limits: OutputLimits {
                 text_bytes: count(limits.code_output_bytes),

@@ -111,7 +111,7 @@ impl Nodes {
             spawner: self.programs.confined_spawner().clone(),
             tasks: self.programs.tasks().clone(),
             directory: foundation.runtime_dir.clone(),
-            environment: self.programs.environment(None),
+            environment: self.programs.surroundings(),
             output_bytes: usize::try_from(foundation.limits.code_output_bytes)
                 .unwrap_or(usize::MAX),
         });

@@ -3,6 +3,7 @@
 //! Only regular files are touched, and never one that could make the server wait: pipes, sockets and devices are
 //! refused before they are opened. Text is UTF-8 and kept byte for byte, a byte order mark included.
 
+mod jsonl;
 mod lines;
 mod open;
 mod payload;

@@ -10,6 +10,7 @@ use atoll_operation::{Context, Error, Handle, Kind};
 use rustix::io::Errno;
 
 use super::change::{NotReplaced, insert, replace};
+use super::document::is_converted;
 use super::history::{Fingerprint, History};
 use super::snippet::around_change;
 use super::view::range_error;
@@ -31,6 +32,13 @@ impl Handle<StrReplaceEditor> for Files {
         input: StrReplaceEditor,
     ) -> Result<StrReplaceEditorResult, Error> {
         let path = self.path(OPERATION, &input.path)?;
+        if input.command == EditorCommand::View && is_converted(&path) {
+            let (history, at) = (Arc::clone(&self.history), path.clone());
+            let look = move |desk: &Desk| Editor::new(desk, &history, &at).look();
+            if self.at_desk(cx, look).await?.is_file() {
+                return self.view_document(OPERATION, &path, input).await;
+            }
+        }
         let history = Arc::clone(&self.history);
         self.at_desk(cx, move |desk| Editor::new(desk, &history, &path).run(input)).await
     }

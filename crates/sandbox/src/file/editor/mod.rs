@@ -6,6 +6,7 @@
 
 mod change;
 mod command;
+mod document;
 mod edit;
 mod history;
 mod snippet;

@@ -14,8 +14,8 @@ use crate::file::tree::{Found, Walk};
 
 /// Entries of a directory that are shown.
 const ENTRIES: usize = 2000;
-const DOCUMENTS: &[&str] =
-    &["pdf", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "odt", "ods", "odp"];
+/// Documents that are no text and cannot be converted either.
+const DOCUMENTS: &[&str] = &["odt", "ods", "odp"];
 const WAYS_OUT: &str = "view some of its lines with view_range";
 const CONVERT: &str = "download it with GET /v1/file/download, or convert it to text in the shell (pdftotext, pandoc, a Python script) and view that";
 
@@ -115,7 +115,7 @@ fn tree(top: &Path, mut found: Found) -> String {
 }
 
 /// The lines asked for, counted from 0; the end of the file is the largest number.
-fn parse(view_range: &[i64]) -> Result<Option<Range<u64>>, Error> {
+pub(super) fn parse(view_range: &[i64]) -> Result<Option<Range<u64>>, Error> {
     let (first, last) = match *view_range {
         [] => return Ok(None),
         [first, last] => (first, last),

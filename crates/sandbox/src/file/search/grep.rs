@@ -36,7 +36,7 @@ impl Handle<GrepFiles> for Files {
 }
 
 /// A file that is named itself is not passed over when it cannot be read.
-fn check_readable(root: &Path) -> io::Result<()> {
+pub(super) fn check_readable(root: &Path) -> io::Result<()> {
     if root.metadata().is_ok_and(|metadata| metadata.is_file()) {
         File::open(root)?;
     }

@@ -8,6 +8,7 @@ mod glob;
 mod grep;
 mod hints;
 mod refusal;
+mod text;
 mod turn;
 
 #[cfg(test)]

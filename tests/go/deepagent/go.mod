@@ -1,0 +1,3 @@
+module atoll.test/deepagent
+
+go 1.18
