@@ -65,7 +65,7 @@ async fn single_files_go_both_ways_with_their_rights() {
     let server = server().await;
     let here = tempfile::tempdir().unwrap();
     let program = here.path().join("-a program");
-    let bytes: Vec<u8> = (0..700_000_u32).map(|n| n as u8).collect();
+    let bytes: Vec<u8> = (0..700_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     std::fs::write(&program, &bytes).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o750)).unwrap();
     std::fs::create_dir(server.home().join("into")).unwrap();

@@ -1,6 +1,6 @@
 //! The command line against a real server: what people and scripts type, and what they get.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "test code")]
+#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "test code")]
 
 mod answers;
 mod calls;

@@ -325,9 +325,10 @@ async fn call(line: &mut Line, id: &str, input: &Value) -> (Value, String) {
     });
     let (method, body) = match spec.method.as_str() {
         "GET" => {
-            let pairs =
-                input.iter().map(|(name, value)| (name, value.as_str().unwrap_or_default()));
-            let query: Vec<_> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
+            let said =
+                |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let pairs = input.iter().map(|(name, value)| format!("{name}={}", said(value)));
+            let query: Vec<_> = pairs.collect();
             path = format!("{path}?{}", query.join("&"));
             ("GET", String::new())
         }

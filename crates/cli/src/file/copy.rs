@@ -17,8 +17,8 @@ them; into a directory that exists, a copy gets the name of its source.
 
 Examples:
   atoll file cp report.pdf :
-  atoll file cp -- src :/work/src
-  atoll file cp :/work/out.csv :/work/charts .";
+  atoll file cp -- src :/data/src
+  atoll file cp :/data/out.csv :/data/charts .";
 
 #[derive(Debug, Args)]
 struct CopyArgs {

@@ -105,7 +105,7 @@ impl Tongue {
             "file_write" | "file_append" => deep_agent::read_content(input),
             // Its client sends what nobody chose as 0.
             "web_search" if theirs => {
-                input.retain(|name, value| name != "num" || *value != json!(0))
+                input.retain(|name, value| name != "num" || *value != json!(0));
             }
             _ => {}
         }

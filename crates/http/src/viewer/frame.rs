@@ -172,11 +172,11 @@ mod tests {
         match content.len() {
             short @ 0..126 => bytes.push(MASKED | u8::try_from(short).unwrap()),
             middle @ 126..65_536 => {
-                bytes.push(MASKED | 126);
+                bytes.push(MASKED + 126);
                 bytes.extend(u16::try_from(middle).unwrap().to_be_bytes());
             }
             long => {
-                bytes.push(MASKED | 127);
+                bytes.push(MASKED + 127);
                 bytes.extend((long as u64).to_be_bytes());
             }
         }

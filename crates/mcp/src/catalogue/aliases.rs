@@ -66,7 +66,5 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("write", "Write"),
     ("edit", "Edit"),
     ("webfetch", "WebFetch"),
-    ("web_fetch", "WebFetch"),
     ("websearch", "WebSearch"),
-    ("web_search", "WebSearch"),
 ];

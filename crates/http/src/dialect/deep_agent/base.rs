@@ -130,7 +130,8 @@ mod tests {
     fn a_workspace_counts_before_a_session_and_a_session_before_ours() {
         let directory = |path: &str| Some(Base::Directory(path.to_owned()));
         let session = |name: &str| Some(Base::Session(name.to_owned()));
-        let table: &[(&[(&'static str, &str)], Option<Base>)] = &[
+        type Headers = &'static [(&'static str, &'static str)];
+        let table: &[(Headers, Option<Base>)] = &[
             (&[], None),
             (&[("x-workspace", ""), ("x-session-id", "")], None),
             (&[("x-workspace", "/w")], directory("/w")),

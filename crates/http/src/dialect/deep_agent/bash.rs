@@ -30,7 +30,7 @@ pub(in crate::dialect) fn exec(
     base: Option<&Base>,
 ) -> Result<Option<Exec>, Failure> {
     let limit = whole(input.remove("timeout_ms"))?;
-    let background = flag(input.remove("run_in_background"))?;
+    let background = flag(input.remove("run_in_background").as_ref())?;
     if !theirs && limit.is_none() && background.is_none() {
         return Ok(None);
     }
@@ -77,10 +77,10 @@ fn whole(value: Option<Value>) -> Result<Option<u64>, Failure> {
     }
 }
 
-fn flag(value: Option<Value>) -> Result<Option<bool>, Failure> {
+fn flag(value: Option<&Value>) -> Result<Option<bool>, Failure> {
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Bool(value)) => Ok(Some(value)),
+        Some(Value::Bool(value)) => Ok(Some(*value)),
         Some(_) => Err(Error::field("run_in_background", "type", "must be true or false").into()),
     }
 }

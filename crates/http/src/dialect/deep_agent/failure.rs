@@ -35,9 +35,8 @@ fn prefixed(code: &str, message: &str, spec: &Spec) -> String {
     match spec.id.split_once('_') {
         Some(("bash", _)) => format!("execution failed: {message}"),
         // Those name what failed themselves.
-        Some(("file", _)) => message.to_owned(),
+        Some(("file", _)) | None => message.to_owned(),
         Some((area, verb)) => format!("{area} {} failed: {message}", verb.replace('_', " ")),
-        None => message.to_owned(),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Form {
 /// How a search for files is answered; `theirs` says that a client of this family asks.
 pub(crate) fn glob_form(input: &Map<String, Value>, theirs: bool) -> Form {
     let said = |name: &&str| input.get(*name).is_some_and(|value| !value.is_null());
-    if theirs && !OTHERS.iter().any(|name| said(&name)) { Form::Paths } else { Form::Objects }
+    if theirs && !OTHERS.iter().any(said) { Form::Paths } else { Form::Objects }
 }
 
 /// Reads a search for files in this family's words: hidden ones too, those changed last first.
