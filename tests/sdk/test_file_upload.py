@@ -114,7 +114,8 @@ def test_a_bare_body_is_a_file(http: httpx.Client, folder: Path) -> None:
     for headers in ({}, {"Content-Type": "application/octet-stream"}, {"Content-Type": "text/plain"}):
         path = folder / f"bare-{len(names(folder))}"
         response = http.post("/v1/file/upload", params={"path": str(path)}, content=BYTES, headers=headers)
-        assert response.json()["data"] == {"file_path": str(path), "file_size": len(BYTES), "success": True}
+        names_of_both = {"file_path": str(path), "file_size": len(BYTES), "file": str(path), "size": len(BYTES)}
+        assert response.json()["data"] == {**names_of_both, "success": True}
         assert path.read_bytes() == BYTES
 
 

@@ -103,6 +103,20 @@ async fn a_shell_that_dies_tells_its_code_and_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_handed_to_a_shell_that_is_about_to_die_runs_in_the_next_one() {
+    let bench = Bench::new();
+    let terminal = open(&bench).await;
+    for deadly in ["PROMPT_COMMAND=exit", "PROMPT_COMMAND='kill -9 $$'", "exec <&-"] {
+        // The next one waits already when the shell says that it prompts, which is the last thing it says.
+        let first = submit(&terminal, deadly).await;
+        let second = submit(&terminal, "echo hello; (exit 42)").await;
+        let JobState::Done { code, .. } = second.done().await else { panic!() };
+        assert_eq!((output(&terminal, &second).as_str(), code), ("hello\n", Some(42)), "{deadly}");
+        assert!(matches!(first.state(), JobState::Done { code: Some(0), .. }), "{deadly}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_left_behind_do_not_disturb_later_commands() {
     let bench = Bench::new();
     let terminal = open(&bench).await;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use super::stream::TYPING_ATTEMPTS;
 use super::{Driver, Mode, remove};
 use crate::child::Exit;
 use crate::input::Input;
@@ -31,6 +32,10 @@ impl Driver {
         self.filter = MarkFilter::default();
         let code = exit.shell_code();
         match std::mem::replace(&mut self.mode, Mode::Starting) {
+            // It had not begun: a shell that was about to die was typed it. The next one is.
+            Mode::Typed { job, attempts, .. } if !job.is_doomed() && attempts < TYPING_ATTEMPTS => {
+                self.mode = Mode::Typed { job, undecided: None, attempts: attempts + 1 };
+            }
             Mode::Typed { job, .. } | Mode::Running(job) => self.finish(job, Some(code)).await,
             Mode::ByHand => {
                 self.publish_typed(false);

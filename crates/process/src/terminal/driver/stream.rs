@@ -10,7 +10,7 @@ use crate::terminal::marker::{Kind, Mark, Piece};
 use crate::terminal::screen;
 
 /// Times a job's line is typed again when something else read it.
-const TYPING_ATTEMPTS: u32 = 5;
+pub(super) const TYPING_ATTEMPTS: u32 = 5;
 /// Bytes held while it is open whether a line was ours or typed by hand.
 const UNDECIDED: usize = 4096;
 /// Characters of a command shown in the log.
