@@ -126,11 +126,13 @@ mod tests {
         Base::of(&map.collect())
     }
 
+    /// Headers as a table writes them.
+    type Headers = &'static [(&'static str, &'static str)];
+
     #[test]
     fn a_workspace_counts_before_a_session_and_a_session_before_ours() {
         let directory = |path: &str| Some(Base::Directory(path.to_owned()));
         let session = |name: &str| Some(Base::Session(name.to_owned()));
-        type Headers = &'static [(&'static str, &'static str)];
         let table: &[(Headers, Option<Base>)] = &[
             (&[], None),
             (&[("x-workspace", ""), ("x-session-id", "")], None),
