@@ -48,15 +48,16 @@ function isQuiet() {
 
 const isAnimated = () => document.getAnimations().some((animation) => animation.playState === 'running');
 
-/** The next frame. A page in the background draws none, and a busy one late: a timer stands in for the former only. */
+/** The next frame, and whether it was one: a page in the background draws none, and a busy one late, so that a timer
+ * stands in for it. */
 function nextFrame() {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, document.hidden ? 50 : 1000);
-    const frame = requestAnimationFrame(done);
-    function done() {
+    const timer = setTimeout(() => done(false), document.hidden ? 50 : 1000);
+    const frame = requestAnimationFrame(() => done(true));
+    function done(drawn) {
       clearTimeout(timer);
       cancelAnimationFrame(frame);
-      resolve();
+      resolve(drawn);
     }
   });
 }
