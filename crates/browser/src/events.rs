@@ -58,8 +58,10 @@ impl Instance {
                 let opener = info["openerId"].as_str();
                 if !context.has_room() {
                     context.refuse_tab(opener);
+                    // It must run before it is closed: its opener's code waits for it.
+                    self.leave_alone(&session);
                     drop(self.root().start("Target.closeTarget", json!({ "targetId": &*id })));
-                    return self.leave_alone(&session);
+                    return;
                 }
                 let tab = Tab::new(&context, &id, session.clone(), self.tasks());
                 self.add_session(tab.target(), &context);
