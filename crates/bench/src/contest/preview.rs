@@ -1,7 +1,6 @@
 //! Apps seen through the server, against nginx's `proxy_pass` in front of the same app.
 
 use std::fs::File;
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Setting;
+use super::transfer::download;
 use crate::Failure;
 use crate::http::{Connection, PATIENCE, Request};
 use crate::race::{Lane, Plan, race};
@@ -20,14 +20,13 @@ const BAR: f64 = 1.0;
 const MEMORY_BAR: u64 = 16 << 20;
 const SMALL: usize = 1024;
 const CONNECTIONS: usize = 8;
-const BUFFER: usize = 1 << 20;
 
 pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
     let bytes: u64 = setting.choose(1 << 30, 64 << 20);
     let requests: usize = setting.choose(2000, 200);
     let directory = tempfile::tempdir()?;
     let (small, large) = (directory.path().join("small"), directory.path().join("large"));
-    File::create(&small)?.write_all(&[b'x'; SMALL])?;
+    std::fs::write(&small, [b'x'; SMALL])?;
     File::create(&large)?.set_len(bytes)?;
     let atoll = setting.atoll.start()?;
     let backend = Launch::nginx().start()?;
@@ -55,10 +54,10 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
             "nginx proxy_pass, 1 GiB",
             peer_port().map(|port| {
                 let path = &large_theirs;
-                move || one(port, path, bytes)
+                move || download(port, path, bytes)
             }),
         ),
-        Lane::new("Atoll, 1 GiB", || one(port, &large_ours, bytes)),
+        Lane::new("Atoll, 1 GiB", || download(port, &large_ours, bytes)),
     ];
     let plan = Plan { warm_ups: 1, samples_per_round: 1, ..setting.plan(10) };
     race(plan, &mut lanes);
@@ -145,36 +144,6 @@ fn many(port: u16, path: &str, requests: usize) -> Result<Duration, Failure> {
         });
         ended.collect::<Result<Vec<()>, String>>()
     })?;
-    Ok(started.elapsed())
-}
-
-/// One connection that asks for all of a file.
-fn one(port: u16, path: &str, bytes: u64) -> Result<Duration, Failure> {
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let started = Instant::now();
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes())?;
-    let mut buffer = vec![0; BUFFER];
-    let mut head = Vec::new();
-    let mut received = loop {
-        let count = stream.read(&mut buffer)?;
-        head.extend_from_slice(&buffer[..count]);
-        if let Some(end) = memchr::memmem::find(&head, b"\r\n\r\n") {
-            break (head.len() - end - 4) as u64;
-        }
-        if count == 0 {
-            return Err("no answer".into());
-        }
-    };
-    if !head.starts_with(b"HTTP/1.1 200") {
-        return Err(String::from_utf8_lossy(&head[..head.len().min(200)]).into());
-    }
-    while received < bytes {
-        match stream.read(&mut buffer)? {
-            0 => return Err(format!("broke off after {received} bytes").into()),
-            count => received += count as u64,
-        }
-    }
     Ok(started.elapsed())
 }
 

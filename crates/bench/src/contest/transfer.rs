@@ -115,7 +115,8 @@ fn fill(path: &Path, bytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-fn download(port: u16, path: &str, bytes: u64) -> Result<Duration, Failure> {
+/// One connection that asks for all of a file.
+pub(super) fn download(port: u16, path: &str, bytes: u64) -> Result<Duration, Failure> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let started = Instant::now();
