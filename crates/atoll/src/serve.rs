@@ -4,7 +4,7 @@
 //! end has a bound too: open streams are told to end, whatever does not is cut off, and every session's processes die.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use atoll_auth::{AuditLog, Authenticator, Policy};
 use atoll_http::{BoundAddress, Gauge, Settings};
 use atoll_mcp::Mcp;
 use atoll_operation::Registry;
-use atoll_process::Spawner;
+use atoll_process::{Spawner, give_back_start};
 use atoll_sandbox::desktop::DesktopSettings;
 use atoll_sandbox::hook::Hooks;
 use atoll_sandbox::skill::SkillSettings;
@@ -194,6 +194,14 @@ fn start(
     served
 }
 
+/// Gets rid of what servers before this one left, and of what only the start needed.
+fn tidy_up(runtime_dir: &Path) {
+    runtime_dir::remove_leftovers(runtime_dir);
+    if let Err(error) = give_back_start() {
+        tracing::debug!(%error, "what only the start needed stays in memory");
+    }
+}
+
 /// Who is let in, and where that is written down.
 struct Door {
     authenticator: Arc<Authenticator>,
@@ -271,7 +279,7 @@ async fn serve(
             let answering = Arc::clone(&hooks);
             tokio::spawn(async move { answering.start(HookEvent::PostReady).await });
         }
-        tokio::task::spawn_blocking(move || runtime_dir::remove_leftovers(&config.runtime_dir));
+        tokio::task::spawn_blocking(move || tidy_up(&config.runtime_dir));
     }
 
     let asked = async {

@@ -5,6 +5,7 @@
 //! asked for again, and answered with 304 while they are the same.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -59,8 +60,8 @@ pub(crate) fn for_anybody() -> HeaderMap {
 
 /// Answers with a file.
 pub(crate) fn serve(file: &'static File) -> impl Fn(&Request) -> Response + Clone + Send + Sync {
-    let plain = cached(file.content_type, Bytes::from_static(file.content));
-    let small = file.gzip.map(|gzip| cached(file.content_type, Bytes::from_static(gzip)));
+    let form = |bytes| cached(file.content_type, move || Bytes::from_static(bytes));
+    let (plain, small) = (form(file.content), file.gzip.map(form));
     let hashed = file.path.starts_with(HASHED);
     move |request| {
         let small = small.as_ref().filter(|_| takes_gzip(request.headers()));
@@ -80,18 +81,23 @@ pub(crate) fn serve(file: &'static File) -> impl Fn(&Request) -> Response + Clon
     }
 }
 
-/// A page that never changes while the server runs: a client that has it is told so.
+/// A page that never changes while the server runs: a client that has it is told so. It is made, and looked at, when
+/// somebody asks for it first: a server that nobody visits starts sooner and stays smaller.
 pub(crate) fn cached(
     content_type: &'static str,
-    content: Bytes,
+    content: impl FnOnce() -> Bytes + Send + 'static,
 ) -> impl Fn(&Request) -> Response + Clone + Send + Sync + 'static {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    let tag = format!("\"{:016x}\"", hasher.finish());
+    let made = Arc::new(LazyLock::new(|| {
+        let content = content();
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        (format!("\"{:016x}\"", hasher.finish()), content)
+    }));
     move |request| {
+        let (tag, content) = &**made;
         let known = request.headers().get_all(header::IF_NONE_MATCH).iter();
         let mut known = known.filter_map(|tags| tags.to_str().ok());
-        let mut response = if known.any(|known| known.contains(&tag)) {
+        let mut response = if known.any(|known| known.contains(tag)) {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             response
@@ -100,7 +106,7 @@ pub(crate) fn cached(
         };
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if let Ok(tag) = HeaderValue::from_str(&tag) {
+        if let Ok(tag) = HeaderValue::from_str(tag) {
             headers.insert(header::ETAG, tag);
         }
         response

@@ -79,11 +79,11 @@ impl Endpoint {
         let permitted =
             if ANYBODY.contains(&spec.id) { Ok(()) } else { passage.permit(spec.scope) };
         let ready = match permitted {
-            Ok(()) => {
+            Ok(()) if tongue.has_base(spec) => {
                 let cx = self.context(&parts);
                 tongue.settle(&parts.headers, spec, &self.rooms, &cx).await
             }
-            refused => refused,
+            permitted => permitted,
         };
         if let Err(failure) = ready {
             Arrival::new(&parts.headers, body).drain().await;
@@ -92,9 +92,10 @@ impl Endpoint {
         let outcome = match spec.shape {
             Shape::Conversation => self.converse(&tongue, parts, body).await,
             Shape::Unary | Shape::Streaming => self.carry_out(&tongue, parts, body).await,
-            Shape::Upload => self.receive(&tongue, parts, body).await,
+            // Apart, since what they hold is large and most requests are neither.
+            Shape::Upload => Box::pin(self.receive(&tongue, parts, body)).await,
             Shape::Download => self.send(&tongue, parts, body).await,
-            Shape::Window => self.look_through(parts, body).await,
+            Shape::Window => Box::pin(self.look_through(parts, body)).await,
         };
         let mut response = outcome.unwrap_or_else(|failure| tongue.failure(&failure, spec));
         if response.status() == StatusCode::UPGRADE_REQUIRED {

@@ -26,8 +26,6 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Routes to every page.
 pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Shared>) -> Router {
-    let declarations = endpoints.iter().map(|endpoint| endpoint.bound().declaration());
-    let document = Bytes::from(aio::openapi(declarations, version).to_string());
     let health = Bytes::from(json!({"status": "ok", "version": version}).to_string());
     let described =
         endpoints.iter().find(|endpoint| endpoint.bound().spec().id == "sandbox_get_context");
@@ -38,7 +36,7 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
     pages.add("/health", move |_| page("application/json", health.clone()));
     pages
         .add_for("/metrics", Some("system:read"), move |_| page(METRICS, figures.metrics.render()));
-    pages.add("/v1/openapi.json", cached("application/json", document));
+    pages.add("/v1/openapi.json", description(endpoints, version));
     pages.add("/docs", |_| redirect("v1/docs"));
     pages.add("/favicon.ico", |_| empty(StatusCode::NO_CONTENT));
     pages.add_dashboard();
@@ -72,6 +70,18 @@ pub(crate) fn router(endpoints: &[Arc<Endpoint>], version: &str, shared: &Arc<Sh
         manual(described.as_deref(), &request.into_parts().0).await
     };
     pages.router.route("/llms.txt", get(handler))
+}
+
+/// The OpenAPI document.
+fn description(
+    endpoints: &[Arc<Endpoint>],
+    version: &str,
+) -> impl Fn(&Request) -> Response + Clone + Send + Sync + 'static {
+    let (endpoints, version) = (endpoints.to_vec(), version.to_owned());
+    cached("application/json", move || {
+        let declarations = endpoints.iter().map(|endpoint| endpoint.bound().declaration());
+        Bytes::from(aio::openapi(declarations, &version).to_string())
+    })
 }
 
 /// The router so far.

@@ -62,7 +62,9 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) workspace: std::path::PathBuf,
     pub(crate) conformance: bool,
-    pub(crate) catalogue: OnceLock<Catalogue>,
+    operations: OnceLock<Vec<Arc<Bound>>>,
+    /// Made when a client first asks for it.
+    catalogue: OnceLock<Catalogue>,
     pub(crate) hub: Hub,
     pub(crate) notices: Notices,
     transport: OnceLock<Transport>,
@@ -78,6 +80,7 @@ impl Mcp {
             limits: settings.limits,
             workspace: settings.workspace,
             conformance: settings.conformance,
+            operations: OnceLock::new(),
             catalogue: OnceLock::new(),
             hub: Hub::new(settings.hub, notices.clone(), &settings.stop),
             notices,
@@ -95,12 +98,10 @@ impl Mcp {
             .bind::<CallMcpTool, _>(&service);
     }
 
-    /// Makes the tools, once everything is bound.
+    /// Offers tools for these operations, once everything is bound.
     pub fn offer(&self, registry: &Registry) {
-        let operations: Vec<Arc<Bound>> = registry.iter().map(Arc::clone).collect();
         // A second offer would be a mistake in wiring; the first stands.
-        let catalogue = Catalogue::new(operations);
-        let _first = self.0.catalogue.set(catalogue);
+        let _first = self.0.operations.set(registry.iter().map(Arc::clone).collect());
     }
 
     /// Answers an HTTP request of the streamable HTTP transport.
@@ -132,7 +133,10 @@ impl Mcp {
     }
 
     pub(crate) fn catalogue(&self) -> &Catalogue {
-        self.0.catalogue.get_or_init(Catalogue::default)
+        self.0.catalogue.get_or_init(|| {
+            let operations = self.0.operations.get().cloned().unwrap_or_default();
+            Catalogue::new(operations)
+        })
     }
 }
 

@@ -46,7 +46,12 @@ impl Tongue {
         self.family == Family::DeepAgent
     }
 
-    /// Finds out where the request's relative paths begin.
+    /// Whether relative paths in a request for this begin somewhere of the caller's choice.
+    pub(crate) fn has_base(&self, spec: &Spec) -> bool {
+        self.is_theirs() && (runs(spec) || spec.id.starts_with("file_"))
+    }
+
+    /// Finds out where the paths of a request that has such a base begin.
     pub(crate) async fn settle(
         &mut self,
         headers: &HeaderMap,
@@ -54,10 +59,7 @@ impl Tongue {
         rooms: &Rooms,
         cx: &Context,
     ) -> Result<(), Failure> {
-        let runs = spec.id == "bash_exec";
-        if !self.is_theirs() || !(runs || spec.id.starts_with("file_")) {
-            return Ok(());
-        }
+        let runs = runs(spec);
         let named = Base::of(headers)?;
         // Whoever may run commands may make directories; whoever may only read makes none.
         let settled = match named {
@@ -225,4 +227,9 @@ impl Tongue {
 pub(crate) fn unencodable(spec: &Spec) -> Error {
     let message = format!("{} sent no bytes that could be put into an answer", spec.id);
     Error::new(atoll_operation::Kind::Internal, "internal", message)
+}
+
+/// Whether this runs a command.
+fn runs(spec: &Spec) -> bool {
+    spec.id == "bash_exec"
 }

@@ -33,6 +33,7 @@ use tokio_util::task::TaskTracker;
 use crate::cgroup::{Cgroups, Enforcement};
 use crate::confinement::Confinement;
 use crate::descriptor::Descriptor;
+use crate::footprint::give_back_start;
 use crate::oom;
 
 pub(crate) use protocol::{Order, Report, Request, Step, long_at};
@@ -59,6 +60,8 @@ fn run() -> ! {
     {
         std::mem::forget(null);
         let groups = std::env::args().nth(2).unwrap_or_default();
+        // It runs as well with what it has.
+        let _given_back = give_back_start();
         helper::serve(&socket, &Cgroups::from_argument(&groups));
     }
     std::process::exit(0)
