@@ -5,6 +5,7 @@ SHELL := bash
 
 ARGS ?=
 SECTIONS ?=
+PREFIX ?= $(HOME)/.local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help
@@ -19,6 +20,10 @@ run: build ## Start a sandbox at http://127.0.0.1:8080 (ARGS="--listen 127.0.0.1
 build: ## Build target/release/atoll with its web pages
 	@scripts/setup.sh run
 	cargo build --release --package atoll
+
+.PHONY: install
+install: build ## Put atoll and aio, manual pages and completions below PREFIX (~/.local)
+	@scripts/install.sh "$(TARGET)/release/atoll" "$(PREFIX)"
 
 .PHONY: test
 test: ## Run every test (SECTIONS="format lint rust contract sdk mcp ui" for some)

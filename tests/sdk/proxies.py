@@ -6,7 +6,7 @@ import base64
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Iterator, List, Optional, Type
 
 import pytest
 
@@ -16,14 +16,11 @@ class _Listener(ThreadingHTTPServer):
     owner: Any
 
 
-class Web:
-    """A site that says the same whatever it is asked. `hosts` holds the `Host` header of each request."""
+class _Host:
+    """A server in a thread of its own; its handlers find this as their server's owner."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.hosts: List[str] = []
-        self.paths: List[str] = []
-        self._server = _Listener(("127.0.0.1", 0), _Page)
+    def __init__(self, handler: Type[_Handler]) -> None:
+        self._server = _Listener(("127.0.0.1", 0), handler)
         self._server.owner = self
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -33,13 +30,25 @@ class Web:
         self._server.server_close()
 
 
-class _Page(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Listener
 
     def log_message(self, *_: Any) -> None:
         pass
 
+
+class Web(_Host):
+    """A site that says the same whatever it is asked. `hosts` holds the `Host` header of each request."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.hosts: List[str] = []
+        self.paths: List[str] = []
+        super().__init__(_Page)
+
+
+class _Page(_Handler):
     def do_GET(self) -> None:
         web = self.server.owner
         web.hosts.append(self.headers.get("host", ""))
@@ -52,7 +61,7 @@ class _Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class Upstream:
+class Upstream(_Host):
     """An HTTP proxy that wants credentials. Whatever host is asked for, a port of this machine answers."""
 
     def __init__(self, credentials: Optional[str] = None) -> None:
@@ -60,23 +69,10 @@ class Upstream:
         # The target of each request that was let through, and how many were not.
         self.served: List[str] = []
         self.refused = 0
-        self._server = _Listener(("127.0.0.1", 0), _Proxy)
-        self._server.owner = self
-        self.port: int = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_Proxy)
 
 
-class _Proxy(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Listener
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
+class _Proxy(_Handler):
     def _known(self) -> bool:
         upstream = self.server.owner
         if upstream.credentials is None:

@@ -6,6 +6,7 @@ import os
 from urllib.parse import urlsplit
 
 import httpx
+from agent_sandbox import Sandbox
 from apps import App
 from bashes import Bash
 from events import event_stream
@@ -58,3 +59,12 @@ def test_a_server_that_a_session_starts_is_listed(http: httpx.Client, bash: Bash
     found = next(each for each in http.get("/v1/ports").json()["data"]["ports"] if each["port"] == port)
     assert found["address"] == "0.0.0.0" and found["process"].startswith("python")
     assert http.get(f"/proxy/{port}/").status_code == 200
+
+
+def test_a_kernels_own_ports_are_not_for_people(client: Sandbox, http: httpx.Client) -> None:
+    said = client.jupyter.execute_code(code="import os; print(os.getpid())").data.outputs[0].text
+    every = http.get("/v1/ports", params={"internal": True}).json()["data"]["ports"]
+    held = [each for each in every if each["pid"] == int(said or "")]
+    assert held and all(each["internal"] and each["url"] is None for each in held)
+    shown = http.get("/v1/ports").json()["data"]["ports"]
+    assert all(each["pid"] != int(said or "") for each in shown)

@@ -73,7 +73,11 @@ class Vite:
         self.log = directory / "vite.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=subprocess.STDOUT)
-        eventually(self._is_up, "vite is up")
+        try:
+            eventually(self._is_up, "vite is up")
+        except BaseException:
+            self.close()
+            raise
 
     def _is_up(self) -> bool:
         assert self._process.poll() is None, self.log.read_text()

@@ -14,7 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("atoll-api", &["atoll-operation"]),
     // A mechanism hides one hard thing and never sees the contract.
     ("atoll-process", &[]),
-    ("atoll-observe", &[]),
+    ("atoll-observe", &["atoll-process"]),
     ("atoll-search", &[]),
     ("atoll-watch", &[]),
     ("atoll-archive", &[]),

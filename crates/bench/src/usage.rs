@@ -19,6 +19,8 @@ pub(crate) struct Usage {
     pub(crate) resident_bytes: u64,
     /// The same, where a page shared by n processes counts 1/n for each.
     pub(crate) proportional_bytes: u64,
+    /// What they hold of their own: no pages of programs, which come and go as code is used.
+    pub(crate) own_bytes: u64,
 }
 
 /// A process as `/proc/PID/stat` tells it.
@@ -63,6 +65,7 @@ pub(crate) fn usage(pids: &[Pid]) -> Usage {
         total.descriptors += descriptors as u64;
         total.resident_bytes += kibibytes(&memory, "Rss:") << 10;
         total.proportional_bytes += kibibytes(&memory, "Pss:") << 10;
+        total.own_bytes += kibibytes(&memory, "Anonymous:") << 10;
     }
     total
 }

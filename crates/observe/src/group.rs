@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use atoll_process::cgroup::{Place, own_places};
 use serde::{Deserialize, Serialize};
 
 /// Figures of a control group at one moment.
@@ -58,10 +59,8 @@ impl Group {
     }
 
     fn find(proc: &Path) -> Self {
-        let read = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
-        let (mounts, membership) = (read("self/mountinfo"), read("self/cgroup"));
         let mut group = Self { proc: proc.to_owned(), ..Self::default() };
-        for (directory, unified, controllers) in places(&mounts, &membership) {
+        for Place { directory, unified, controllers, .. } in own_places(proc) {
             let directory = outside_own(directory);
             // A controller that is mounted in version 1 is missing from the unified hierarchy: what is there decides.
             let has = |name: &str| directory.join(name).exists();
@@ -192,46 +191,6 @@ fn pairs(path: &Path) -> HashMap<String, u64> {
 
 fn number(path: &Path) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
-type Place = (PathBuf, bool, Vec<String>);
-
-/// Own group in each hierarchy that is mounted, version 1 first.
-fn places(mounts: &str, membership: &str) -> Vec<Place> {
-    let mut found: Vec<_> = mounts.lines().filter_map(|line| place(line, membership)).collect();
-    found.sort_by_key(|(_, unified, _)| *unified);
-    found
-}
-
-fn place(mount: &str, membership: &str) -> Option<Place> {
-    let (before, after) = mount.split_once(" - ")?;
-    let mut before = before.split(' ').skip(3);
-    let (root, top) = (before.next()?, PathBuf::from(before.next()?));
-    let mut after = after.split(' ');
-    let unified = match after.next()? {
-        "cgroup2" => true,
-        "cgroup" => false,
-        _ => return None,
-    };
-    let options: Vec<_> = after.nth(1)?.split(',').collect();
-    let (controllers, path) = membership.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        let mut names = controllers.split(',');
-        let here = if unified {
-            controllers.is_empty()
-        } else {
-            !controllers.is_empty() && names.all(|name| options.contains(&name))
-        };
-        here.then_some((controllers, path))
-    })?;
-    let below = Path::new(path).strip_prefix(root).ok()?;
-    // A group outside what a container may see begins with "..".
-    if below.components().any(|part| matches!(part, std::path::Component::ParentDir)) {
-        return None;
-    }
-    let controllers = controllers.split(',').map(str::to_owned).collect();
-    Some((top.join(below), unified, controllers))
 }
 
 /// In the unified hierarchy a server moves to a group `atoll-…-server` beside those of its programs; the one above

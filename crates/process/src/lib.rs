@@ -5,7 +5,6 @@
 //! bytes by exact offset in bounded memory. [`Terminal`] drives a live interactive bash in a PTY and tells for each
 //! command where its output begins, where it ends and what it returned. This crate knows nothing of the API.
 
-mod cgroup;
 mod child;
 mod command;
 mod confinement;
@@ -19,6 +18,7 @@ mod surroundings;
 mod terminal;
 mod text;
 
+pub mod cgroup;
 pub mod init;
 pub mod spawner;
 

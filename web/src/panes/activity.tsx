@@ -22,6 +22,13 @@ const GROUPS: Record<string, string> = {
   mcp: "MCP",
   service: "Service",
   terminal: "Terminal",
+  util: "Document",
+  web: "Web",
+  skills: "Skill",
+  proxy: "Network",
+  sandbox: "Sandbox",
+  observe: "Observe",
+  auth: "Access",
 };
 
 export function ActivityPane(): JSX.Element {

@@ -70,6 +70,36 @@ fn manual_pages_know_every_verb() {
 }
 
 #[test]
+fn installing_puts_both_names_and_their_guides_where_shells_find_them() {
+    let prefix = tempfile::tempdir().unwrap();
+    // Twice: what is there is replaced.
+    for _ in 0..2 {
+        let installed = std::process::Command::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../scripts/install.sh"
+        ))
+        .args([env!("CARGO_BIN_EXE_atoll"), crate::name(prefix.path())])
+        .output()
+        .unwrap();
+        assert!(installed.status.success(), "{}", text(&installed.stderr));
+    }
+    for name in ["atoll", "aio"] {
+        let program = prefix.path().join("bin").join(name);
+        let output = std::process::Command::new(program).arg("--version").output().unwrap();
+        assert!(printed(&output).starts_with("atoll "), "{name}");
+    }
+    for guide in [
+        "man/man1/atoll-exec.1",
+        "bash-completion/completions/atoll",
+        "zsh/site-functions/_atoll",
+        "fish/vendor_completions.d/atoll.fish",
+    ] {
+        let path = prefix.path().join("share").join(guide);
+        assert!(path.metadata().is_ok_and(|file| file.len() > 0), "{guide}");
+    }
+}
+
+#[test]
 fn help_tells_the_verbs_the_exit_codes_and_where_the_key_goes() {
     for words in [&["--help"][..], &["help"]] {
         let help = printed(&plain(words).output().unwrap());

@@ -25,6 +25,22 @@ async fn a_server_answers_on_a_unix_socket() {
     assert!(server.stop().await.success());
 }
 
+/// What makes an idle server large is work done before anybody asks for its result.
+#[tokio::test]
+async fn an_idle_server_holds_little() {
+    let server = server().await;
+    let held = |field: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap().to_owned();
+        line.split_ascii_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
+    };
+    let own = held("RssAnon:");
+    assert!(own < 8 << 20, "{own} bytes of its own");
+    // A moment after the start, what only that needed is given back.
+    eventually(LONG, || held("RssFile:") < 24 << 20).await;
+    assert_eq!(server.client().call(Ping {}).await.unwrap(), "pong");
+}
+
 #[tokio::test]
 async fn home_and_workspace_are_made_and_told() {
     let builder = Server::builder(PROGRAM);

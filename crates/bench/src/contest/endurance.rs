@@ -29,13 +29,13 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
     let mut wrong = exec_many(&mut connections, warm_up)?;
     sleep(Duration::from_secs(1));
     let before = look();
-    let mut points = vec![(0.0, to_float(before.resident_bytes))];
+    let mut points = vec![(0.0, to_float(before.own_bytes))];
     let mut busy = Duration::ZERO;
     for batch in 1..=BATCHES {
         let started = Instant::now();
         wrong += exec_many(&mut connections, per_batch)?;
         busy += started.elapsed();
-        points.push((to_float((batch * per_batch) as u64), to_float(look().resident_bytes)));
+        points.push((to_float((batch * per_batch) as u64), to_float(look().own_bytes)));
     }
     let after = settled(before, look);
     let total = BATCHES * per_batch;
@@ -45,7 +45,7 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
         title: "10,000 execs",
         about: format!(
             "{total} commands `exit N` over {CONNECTIONS} connections at once, after {warm_up} to warm up: {:.0} per \
-             second, {:+.0} bytes of RSS per exec (slope of {} looks). What the server and everything below it hold, \
+             second, {:+.0} bytes of memory of its own per exec (slope of {} looks). What the server and everything below it hold, \
              before and after:",
             to_float(total as u64) / busy.as_secs_f64(),
             bytes_per_exec,
@@ -67,9 +67,14 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
             grown.push(name);
         }
     }
-    let (held, holds) = (before.resident_bytes, after.resident_bytes);
+    let (held, holds) = (before.own_bytes, after.own_bytes);
     let more = (to_float(holds) - to_float(held)) / 1e6;
-    report.row(["RSS MB".to_owned(), megabytes(held), megabytes(holds), format!("{more:+.1}")]);
+    report.row([
+        "own memory MB".to_owned(),
+        megabytes(held),
+        megabytes(holds),
+        format!("{more:+.1}"),
+    ]);
     let measured = if grown.is_empty() { "none".to_owned() } else { grown.join(", ") };
     report.bars = vec![
         Bar::new(
@@ -78,7 +83,7 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
             grown.is_empty(),
         ),
         Bar::new(
-            "RSS grows by no more than 1 MiB",
+            "memory of its own grows by no more than 1 MiB",
             format!("{more:+.1} MB, {bytes_per_exec:+.0} bytes per exec"),
             holds <= held + MEMORY_SLACK,
         ),

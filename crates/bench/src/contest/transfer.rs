@@ -19,6 +19,8 @@ const DOWNLOAD_BAR: f64 = 0.9;
 const UPLOAD_BAR: f64 = 0.7;
 const MEMORY_BAR: u64 = 8 << 20;
 const BUFFER: usize = 1 << 20;
+/// Bytes moved before anything is measured.
+const LITTLE: u64 = 8 << 20;
 
 pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
     let bytes: u64 = setting.choose(1 << 30, 64 << 20);
@@ -30,13 +32,18 @@ pub(super) fn run(setting: &Setting) -> Result<Report, Failure> {
     let launch = Launch::nginx();
     let nginx = launch.start();
 
-    // The server's own processes, and what they hold before anything is moved.
+    let from = |path: &Path| format!("/v1/file/download?path={}", path.display());
+    let (from_atoll, from_nginx) = (from(&source), source.display().to_string());
+    let to_atoll = format!("/v1/file/upload?path={}", uploaded.display());
+    // A little first, so that the code for it is in memory.
+    let little = directory.path().join("little");
+    fill(&little, LITTLE)?;
+    download(atoll.port, &from(&little), LITTLE)?;
+    upload(atoll.port, &to_atoll, &little, &uploaded, LITTLE)?;
+    // The server's own processes, and what they hold before much is moved.
     let own = tree(atoll.pid());
     let before = usage(&own).resident_bytes;
     forget_peak(&own);
-    let from_atoll = format!("/v1/file/download?path={}", source.display());
-    let from_nginx = source.display().to_string();
-    let to_atoll = format!("/v1/file/upload?path={}", uploaded.display());
     let nginx_port = nginx.as_ref().map(|server| server.port).map_err(ToString::to_string);
     let mut lanes = [
         Lane::prepared(

@@ -15,7 +15,8 @@ const READ: usize = 512;
 /// Fields that hold source text for a shell or an interpreter.
 const SOURCES: [&str; 4] = ["command", "cmd", "code", "expression"];
 /// Fields that say what a call is about by themselves.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
+    "query",
     "file",
     "path",
     "source",
@@ -38,8 +39,8 @@ pub(super) fn of(input: &Value) -> String {
     if let Some(source) = SOURCES.iter().find_map(|name| text(name)) {
         return line(&mask(&beginning(source)));
     }
-    if let Some(url) = text("url") {
-        return line(&without_secrets(url));
+    if let Some(url) = text("url").or_else(|| text("uri")) {
+        return line(&address(url));
     }
     if let (Some(from), Some(to)) = (text("source"), text("destination")) {
         return line(&format!("{from} → {to}"));
@@ -49,6 +50,14 @@ pub(super) fn of(input: &Value) -> String {
         (Some(pattern), Some(place)) => line(&format!("{} in {place}", mask(&beginning(pattern)))),
         (Some(pattern), None) => line(&mask(&beginning(pattern))),
         (None, name) => line(&mask(&beginning(name.unwrap_or_default()))),
+    }
+}
+
+/// An address without secrets. One that holds its content shows what kind that is, and nothing of it.
+fn address(url: &str) -> String {
+    match url.split_once(',') {
+        Some((kind, _)) if kind.starts_with("data:") => format!("{kind},…"),
+        _ => without_secrets(url),
     }
 }
 
@@ -96,6 +105,9 @@ mod tests {
             (json!({"file": "/w/a.txt", "content": "secret"}), "/w/a.txt"),
             (json!({"source": "a", "destination": "b"}), "a → b"),
             (json!({"url": "https://u:p@host/x?token=t#f"}), "https://host/x"),
+            (json!({"uri": "data:text/html;base64,c2VjcmV0"}), "data:text/html;base64,…"),
+            (json!({"uri": "/w/report.pdf"}), "/w/report.pdf"),
+            (json!({"query": "atolls", "limit": 3}), "atolls"),
             (json!({"selector": "#password", "text": "secret"}), "#password"),
             (json!({"text": "secret", "keys": ["s"]}), ""),
             (json!({"path": "src", "pattern": "fn main"}), "fn main in src"),

@@ -4,21 +4,22 @@ use std::path::{Path, PathBuf};
 
 /// This process's own group in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     /// Directory of the group.
-    pub(super) directory: PathBuf,
+    pub directory: PathBuf,
     /// The highest directory of the hierarchy that can be seen.
-    pub(super) top: PathBuf,
+    pub top: PathBuf,
     /// Version 2 of the interface, the unified hierarchy.
-    pub(super) unified: bool,
+    pub unified: bool,
     /// Controllers of a hierarchy of version 1.
-    pub(super) controllers: Vec<String>,
+    pub controllers: Vec<String>,
 }
 
-/// Own groups, those of version 1 first: a controller that is mounted there is missing from the unified hierarchy.
-pub(super) fn own_places() -> Vec<Place> {
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    places(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+/// Own groups as a `/proc` tells them, those of version 1 first: a controller that is mounted there is missing from the
+/// unified hierarchy.
+pub fn own_places(proc: &Path) -> Vec<Place> {
+    let read = |path: &str| std::fs::read_to_string(proc.join(path)).unwrap_or_default();
+    places(&read("self/mountinfo"), &read("self/cgroup"))
 }
 
 fn places(mounts: &str, membership: &str) -> Vec<Place> {

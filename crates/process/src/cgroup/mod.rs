@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use cell::{Cell, enter};
-use discover::Place;
+pub use discover::{Place, own_places};
 
 /// Name of the group the server moves to where its own may hold no processes beside groups.
 const OWN: &str = "server";
@@ -62,7 +62,7 @@ impl Cgroups {
     pub(crate) fn probe() -> Self {
         let server = uuid::Uuid::new_v4().simple().to_string().chars().take(8).collect();
         let mut found = Self { server, hierarchies: Vec::new() };
-        for place in discover::own_places() {
+        for place in own_places(Path::new("/proc")) {
             let wanted = [!found.limits_memory(), !found.limits_processes()];
             if let Some(hierarchy) = found.usable(&place, wanted) {
                 found.hierarchies.push(hierarchy);
@@ -198,7 +198,7 @@ pub fn machine_memory() -> u64 {
     let pages = rustix::system::sysinfo();
     let machine = pages.totalram.saturating_mul(u64::from(pages.mem_unit));
     let mut most = machine;
-    for place in discover::own_places() {
+    for place in own_places(Path::new("/proc")) {
         let name = if place.unified { "memory.max" } else { "memory.limit_in_bytes" };
         let groups = place.directory.ancestors().take_while(|group| group.starts_with(&place.top));
         for group in groups {

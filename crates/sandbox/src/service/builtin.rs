@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::part::{Page, Part, PartState};
 use crate::browser::Browsers;
 use crate::desktop::Desktops;
-use crate::window::{CodeServer, Lab, ResidentState, Standing};
+use crate::window::{CodeServer, Guest, Host, Lab, ResidentState, Standing};
 
 /// Every part, in the order in which people see them.
 pub(crate) fn parts(
@@ -23,8 +23,18 @@ pub(crate) fn parts(
     vec![
         Arc::new(BrowserPart { browsers: Arc::clone(browsers), record: Record::default() }),
         Arc::new(DesktopPart { desktops: Arc::clone(desktops), record: Record::default() }),
-        Arc::new(LabPart(Arc::clone(lab))),
-        Arc::new(CodeServerPart(Arc::clone(code_server))),
+        Arc::new(WindowPart {
+            name: "jupyter",
+            title: "JupyterLab",
+            page: "/jupyter/lab",
+            host: Arc::clone(lab),
+        }),
+        Arc::new(WindowPart {
+            name: "code-server",
+            title: "VS Code",
+            page: "/code-server/",
+            host: Arc::clone(code_server),
+        }),
     ]
 }
 
@@ -179,61 +189,38 @@ impl Part for DesktopPart {
     }
 }
 
+/// A program behind a window.
 #[derive(Debug)]
-struct LabPart(Arc<Lab>);
-
-impl Part for LabPart {
-    fn name(&self) -> &'static str {
-        "jupyter"
-    }
-
-    fn title(&self) -> &'static str {
-        "JupyterLab"
-    }
-
-    fn page(&self) -> Page {
-        ("/jupyter/lab", &[])
-    }
-
-    fn state(&self) -> PartState {
-        resident(self.0.state())
-    }
-
-    fn start(&self) -> BoxFuture<'_, Result<(), Error>> {
-        self.0.start().boxed()
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        self.0.close().boxed()
-    }
+struct WindowPart<G> {
+    name: &'static str,
+    title: &'static str,
+    page: &'static str,
+    host: Arc<Host<G>>,
 }
 
-#[derive(Debug)]
-struct CodeServerPart(Arc<CodeServer>);
-
-impl Part for CodeServerPart {
+impl<G: Guest> Part for WindowPart<G> {
     fn name(&self) -> &'static str {
-        "code-server"
+        self.name
     }
 
     fn title(&self) -> &'static str {
-        "VS Code"
+        self.title
     }
 
     fn page(&self) -> Page {
-        ("/code-server/", &[])
+        (self.page, &[])
     }
 
     fn state(&self) -> PartState {
-        resident(self.0.state())
+        resident(self.host.state())
     }
 
     fn start(&self) -> BoxFuture<'_, Result<(), Error>> {
-        self.0.start().boxed()
+        self.host.start().boxed()
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
-        self.0.close().boxed()
+        self.host.close().boxed()
     }
 }
 

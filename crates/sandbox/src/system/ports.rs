@@ -8,6 +8,10 @@ use std::path::Path;
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 /// State `TCP_LISTEN` in the kernel's tables.
 const LISTEN: &str = "0A";
+/// The module by which Jupyter starts a Python kernel.
+const KERNEL: &str = "ipykernel_launcher";
+/// What Node calls the thread that a process is named after.
+const NODE_THREAD: &str = "MainThread";
 
 /// Something that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,33 @@ pub(crate) struct Listener {
     pub(crate) address: IpAddr,
     /// The kernel's number of the socket.
     pub(crate) inode: u64,
+}
+
+/// The process behind a listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) pid: i32,
+    pub(crate) name: String,
+    /// Whether it is a Jupyter kernel: its ports are for its client alone, and speak no HTTP.
+    pub(crate) kernel: bool,
+}
+
+impl Owner {
+    fn of(pid: i32, process: &Path) -> Self {
+        let read = |name| std::fs::read_to_string(process.join(name)).unwrap_or_default();
+        let kernel = read("cmdline").split('\0').any(|argument| argument == KERNEL);
+        Self { pid, name: name(process, read("comm").trim_end()), kernel }
+    }
+}
+
+/// What people call a process. Node gives its main thread a name that says nothing of the program.
+fn name(process: &Path, thread: &str) -> String {
+    let program = std::fs::read_link(process.join("exe")).ok();
+    let program = program.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    match program {
+        Some(program) if thread == NODE_THREAD => program.to_owned(),
+        _ => thread.to_owned(),
+    }
 }
 
 /// The ports in rising order. Blocks on `/proc`.
@@ -31,10 +62,8 @@ pub(crate) fn all() -> Vec<Listener> {
     tables.iter().flat_map(|table| listening(table)).collect()
 }
 
-/// The processes that hold these, with their names: as far as this user may see them. Blocks on `/proc`.
-pub(crate) fn owners<'a>(
-    listeners: impl Iterator<Item = &'a Listener>,
-) -> HashMap<u64, (i32, String)> {
+/// The processes that hold these: as far as this user may see them. Blocks on `/proc`.
+pub(crate) fn owners<'a>(listeners: impl Iterator<Item = &'a Listener>) -> HashMap<u64, Owner> {
     let mut wanted: HashSet<u64> = listeners.map(|listener| listener.inode).collect();
     let mut owners = HashMap::new();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -47,8 +76,7 @@ pub(crate) fn owners<'a>(
         };
         for inode in sockets(&process.path()) {
             if wanted.remove(&inode) {
-                let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-                owners.insert(inode, (pid, name.trim_end().to_owned()));
+                owners.insert(inode, Owner::of(pid, &process.path()));
             }
         }
     }
@@ -130,9 +158,18 @@ mod tests {
         assert!(occupied().contains(&port.to_string()));
         let found: Vec<_> = all().into_iter().filter(|found| found.port == port).collect();
         let owners = owners(found.iter());
-        let (pid, name) = &owners[&found[0].inode];
-        assert_eq!(u32::try_from(*pid).unwrap(), std::process::id());
-        assert!(!name.is_empty());
+        let owner = &owners[&found[0].inode];
+        assert_eq!(u32::try_from(owner.pid).unwrap(), std::process::id());
+        assert!(!owner.name.is_empty() && !owner.kernel);
+    }
+
+    #[test]
+    fn a_program_is_named_by_its_file_where_its_thread_says_nothing() {
+        let own = Path::new("/proc/self");
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(name(own, NODE_THREAD), program.file_name().unwrap().to_str().unwrap());
+        assert_eq!(name(own, "app.py"), "app.py");
+        assert_eq!(name(Path::new("/nowhere"), NODE_THREAD), NODE_THREAD);
     }
 
     #[test]

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use atoll_api::window::OpenCodeServer;
 use atoll_operation::{Context, Error, Kind, Open, Upstream};
 use atoll_process::Command;
-use tokio::sync::watch;
 
-use super::resident::{Recipe, Resident, ResidentState, Standing};
+use super::host::{Guest, Host};
+use super::resident::Recipe;
 use crate::programs::Programs;
 
 /// What its settings are until somebody changes them: nothing asks the internet, nothing asks the user first.
@@ -51,57 +51,31 @@ pub struct CodeServerSettings {
 }
 
 /// The window on VS Code.
+pub(crate) type CodeServer = Host<VsCode>;
+
+/// VS Code.
 #[derive(Debug)]
-pub struct CodeServer {
+pub(crate) struct VsCode {
     programs: Programs,
-    resident: Resident,
     settings: CodeServerSettings,
 }
 
 impl CodeServer {
     /// Starts nothing yet; nothing ever when it is disabled.
-    pub fn new(programs: &Programs, settings: CodeServerSettings) -> Arc<Self> {
-        let resident = Resident::new(programs);
-        Arc::new(Self { programs: programs.clone(), resident, settings })
+    pub(crate) fn new(programs: &Programs, settings: CodeServerSettings) -> Arc<Self> {
+        let guest = VsCode { programs: programs.clone(), settings };
+        Arc::new(Self::of(guest, programs))
+    }
+}
+
+impl Guest for VsCode {
+    fn refusal(&self) -> Option<Error> {
+        let refusal = || Error::new(Kind::Unavailable, "code_server.disabled", DISABLED);
+        self.settings.disabled.then(refusal)
     }
 
-    /// How it stands.
-    pub fn state(&self) -> ResidentState {
-        if self.settings.disabled {
-            return ResidentState::new(Standing::Disabled).because(DISABLED);
-        }
-        let state = self.resident.state();
-        match (state.standing, self.program()) {
-            (Standing::Off, Err(missing)) => {
-                ResidentState::new(Standing::Missing).because(missing.message())
-            }
-            _ => state,
-        }
-    }
-
-    /// Tells whenever that changes.
-    pub fn changes(&self) -> watch::Receiver<ResidentState> {
-        self.resident.changes()
-    }
-
-    /// Starts it, and waits until it answers.
-    pub async fn start(&self) -> Result<(), Error> {
-        self.visit().await.map(|_| ())
-    }
-
-    /// Ends it.
-    pub async fn close(&self) {
-        self.resident.close().await;
-    }
-
-    async fn visit(&self) -> Result<Upstream, Error> {
-        if self.settings.disabled {
-            return Err(Error::new(Kind::Unavailable, "code_server.disabled", DISABLED));
-        }
-        match self.resident.visit(self.recipe()?).await? {
-            Upstream::Unix(socket) => Ok(Upstream::Below(socket)),
-            other => Ok(other),
-        }
+    fn upstream(socket: PathBuf) -> Upstream {
+        Upstream::Below(socket)
     }
 
     fn program(&self) -> Result<PathBuf, Error> {
@@ -118,8 +92,7 @@ impl CodeServer {
         found.ok_or_else(|| missing(MISSING.to_owned()))
     }
 
-    fn recipe(&self) -> Result<Recipe, Error> {
-        let program = self.program()?;
+    fn recipe(&self, program: PathBuf) -> Result<Recipe, Error> {
         let foundation = self.programs.foundation();
         let data = foundation.home.join(".local/share/code-server");
         let config = foundation.runtime_dir.join("code-server.yaml");
@@ -139,7 +112,9 @@ impl CodeServer {
             ready_path: "/healthz",
         })
     }
+}
 
+impl VsCode {
     fn command(&self, program: PathBuf, socket: &Path, data: &Path, config: &Path) -> Command {
         let foundation = self.programs.foundation();
         let session = foundation.runtime_dir.join("code-server-ipc.sock");

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use atoll_api::window::OpenLab;
 use atoll_operation::{Context, Error, Kind, Open, Upstream};
 use atoll_process::Command;
-use tokio::sync::watch;
 
-use super::resident::{Recipe, Resident, ResidentState, Standing};
+use super::host::{Guest, Host};
+use super::resident::Recipe;
 use crate::programs::Programs;
 
 /// Settings that hold unless the user chooses otherwise: nobody is asked whether to ask the internet for news.
@@ -22,54 +22,30 @@ const SETTINGS: &str = r#"{
 const DISABLED: &str = "JupyterLab is switched off in this sandbox (DISABLE_JUPYTER)";
 
 /// The window on JupyterLab.
+pub(crate) type Lab = Host<JupyterLab>;
+
+/// JupyterLab.
 #[derive(Debug)]
-pub struct Lab {
+pub(crate) struct JupyterLab {
     programs: Programs,
-    resident: Resident,
     enabled: bool,
 }
 
 impl Lab {
     /// Starts nothing yet; nothing ever when not enabled.
-    pub fn new(programs: &Programs, enabled: bool) -> Arc<Self> {
-        let resident = Resident::new(programs);
-        Arc::new(Self { programs: programs.clone(), resident, enabled })
+    pub(crate) fn new(programs: &Programs, enabled: bool) -> Arc<Self> {
+        let guest = JupyterLab { programs: programs.clone(), enabled };
+        Arc::new(Self::of(guest, programs))
+    }
+}
+
+impl Guest for JupyterLab {
+    fn refusal(&self) -> Option<Error> {
+        (!self.enabled).then(|| Error::new(Kind::Unavailable, "lab.disabled", DISABLED))
     }
 
-    /// How it stands.
-    pub fn state(&self) -> ResidentState {
-        if !self.enabled {
-            return ResidentState::new(Standing::Disabled).because(DISABLED);
-        }
-        let state = self.resident.state();
-        match (state.standing, self.program()) {
-            (Standing::Off, Err(missing)) => {
-                ResidentState::new(Standing::Missing).because(missing.message())
-            }
-            _ => state,
-        }
-    }
-
-    /// Tells whenever that changes.
-    pub fn changes(&self) -> watch::Receiver<ResidentState> {
-        self.resident.changes()
-    }
-
-    /// Starts it, and waits until it answers.
-    pub async fn start(&self) -> Result<(), Error> {
-        self.visit().await.map(|_| ())
-    }
-
-    /// Ends it.
-    pub async fn close(&self) {
-        self.resident.close().await;
-    }
-
-    async fn visit(&self) -> Result<Upstream, Error> {
-        if !self.enabled {
-            return Err(Error::new(Kind::Unavailable, "lab.disabled", DISABLED));
-        }
-        self.resident.visit(self.recipe()?).await
+    fn upstream(socket: PathBuf) -> Upstream {
+        Upstream::Unix(socket)
     }
 
     fn program(&self) -> Result<PathBuf, Error> {
@@ -85,9 +61,8 @@ impl Lab {
         })
     }
 
-    fn recipe(&self) -> Result<Recipe, Error> {
+    fn recipe(&self, program: PathBuf) -> Result<Recipe, Error> {
         let foundation = self.programs.foundation();
-        let program = self.program()?;
         let socket = foundation.runtime_dir.join("lab.sock");
         let settings = foundation.runtime_dir.join("lab-settings");
         std::fs::create_dir_all(&settings)
@@ -106,7 +81,9 @@ impl Lab {
             ready_path: "/jupyter/api",
         })
     }
+}
 
+impl JupyterLab {
     fn command(&self, program: PathBuf, socket: &Path, settings: &Path) -> Command {
         let foundation = self.programs.foundation();
         let workspace = foundation.workspace.display().to_string();

@@ -2,15 +2,18 @@
 //! users run on ports.
 
 mod code_server;
+mod host;
 mod internal;
 mod lab;
 mod ports;
 mod preview;
 mod resident;
 
-pub use code_server::{CodeServer, CodeServerSettings};
+pub(crate) use code_server::CodeServer;
+pub use code_server::CodeServerSettings;
+pub(crate) use host::{Guest, Host};
 pub use internal::InternalPorts;
-pub use lab::Lab;
+pub(crate) use lab::Lab;
 pub use ports::Ports;
 pub use preview::Previews;
-pub use resident::{ResidentState, Standing};
+pub(crate) use resident::{ResidentState, Standing};

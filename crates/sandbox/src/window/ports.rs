@@ -79,19 +79,19 @@ impl Following {
 async fn look(internal: &Arc<InternalPorts>, cx: &Context, all: bool) -> Result<PortList, Error> {
     let internal = Arc::clone(internal);
     let found = spawn_blocking(move || {
-        let mut chosen = choose(listeners::all());
-        chosen.retain(|port, _| all || !internal.contains(*port));
-        let owners = listeners::owners(chosen.values());
+        let chosen = choose(listeners::all());
+        let mut owners = listeners::owners(chosen.values());
         let told = chosen.into_values().map(|listener| {
-            let owner = owners.get(&listener.inode).cloned();
-            let own = internal.contains(listener.port);
+            let owner = owners.remove(&listener.inode);
+            let kernel = owner.as_ref().is_some_and(|owner| owner.kernel);
+            let own = kernel || internal.contains(listener.port);
             (listener, owner, own)
         });
-        told.collect::<Vec<_>>()
+        told.filter(|(_, _, own)| all || !own).collect::<Vec<_>>()
     });
     let found = found.await.map_err(|error| Error::internal("ports could not be read", error))?;
     let ports = found.into_iter().map(|(listener, owner, internal)| {
-        let (pid, process) = owner.unzip();
+        let (pid, process) = owner.map(|owner| (owner.pid, owner.name)).unzip();
         let shown = !internal && is_reached(listener.address);
         ListeningPort {
             port: listener.port,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use atoll_operation::{Error, Kind, Upstream};
+use atoll_operation::{Error, Kind};
 use atoll_process::{Command, Piped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -27,7 +27,7 @@ const LAST_WORDS: u64 = 2000;
 
 /// What to start.
 #[derive(Debug, Clone)]
-pub(super) struct Recipe {
+pub(crate) struct Recipe {
     /// What people call it.
     pub(super) name: &'static str,
     /// Code of the error when it does not come up.
@@ -42,7 +42,7 @@ pub(super) struct Recipe {
 
 /// How a program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub(crate) enum Standing {
     /// The operator wants none.
     Disabled,
     /// It is not installed.
@@ -59,15 +59,15 @@ pub enum Standing {
 
 /// What is known of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResidentState {
+pub(crate) struct ResidentState {
     /// How it stands.
-    pub standing: Standing,
+    pub(crate) standing: Standing,
     /// Why, where there is more to say.
-    pub reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Its process, while it runs.
-    pub pid: Option<i32>,
+    pub(crate) pid: Option<i32>,
     /// Since when it stands so.
-    pub since: SystemTime,
+    pub(crate) since: SystemTime,
 }
 
 impl ResidentState {
@@ -107,13 +107,8 @@ impl Resident {
         self.state.borrow().clone()
     }
 
-    /// Tells whenever that changes.
-    pub(super) fn changes(&self) -> watch::Receiver<ResidentState> {
-        self.state.subscribe()
-    }
-
     /// Where it answers, once it does. A visitor who leaves does not stop the start.
-    pub(super) async fn visit(&self, recipe: Recipe) -> Result<Upstream, Error> {
+    pub(super) async fn visit(&self, recipe: Recipe) -> Result<PathBuf, Error> {
         let name = recipe.name;
         let visit = tokio::spawn(self.clone().ensure(recipe));
         visit.await.unwrap_or_else(|error| {
@@ -134,11 +129,11 @@ impl Resident {
         }
     }
 
-    async fn ensure(self, recipe: Recipe) -> Result<Upstream, Error> {
+    async fn ensure(self, recipe: Recipe) -> Result<PathBuf, Error> {
         // Held during the start, so that everybody waits for the same one.
         let mut running = self.running.lock().await;
         if running.as_ref().is_some_and(|program| program.ended().is_none()) {
-            return Ok(Upstream::Unix(recipe.socket));
+            return Ok(recipe.socket);
         }
         let halt = self.programs.foundation().stop.child_token();
         self.starting.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&halt);
@@ -162,7 +157,7 @@ impl Resident {
         self.tell(ResidentState { pid: Some(program.child().pid()), ..state });
         self.watch_over(&recipe, &program);
         *running = Some(program);
-        Ok(Upstream::Unix(recipe.socket))
+        Ok(recipe.socket)
     }
 
     async fn start(&self, recipe: &Recipe) -> Result<Piped, Error> {
