@@ -53,9 +53,9 @@ class Server:
         raise KeyError(name)
 
     @property
-    def rss(self) -> int:
-        """KiB of memory in use."""
-        return self._status("VmRSS:")
+    def memory(self) -> int:
+        """KiB of memory of its own in use: pages of the program come and go with what is asked of it."""
+        return self._status("RssAnon:")
 
     @property
     def threads(self) -> int:

@@ -84,11 +84,11 @@ async def sessions(options: argparse.Namespace) -> None:
                 await cycles.run(number)
             await server.settle()
             await line.get("/health")
-            before = (server.files, server.threads, server.descendants[0], server.rss)
+            before = (server.files, server.threads, server.descendants[0], server.memory)
             times = [await timed(lambda: cycles.run(number)) for number in range(options.cycles)]  # noqa: B023
             await server.settle()
             await line.get("/health")
-            after = (server.files, server.threads, server.descendants[0], server.rss)
+            after = (server.files, server.threads, server.descendants[0], server.memory)
             zombies = server.descendants[1]
             slope = (after[3] - before[3]) / options.cycles
             print(f"sessions: {options.cycles} cycles of six kinds, {percentiles(times)}; files {before[0]} -> {after[0]}, "
@@ -132,10 +132,10 @@ async def idle(options: argparse.Namespace) -> None:
     with serving({"ATOLL_LIMIT_CONNECTIONS": str(options.idle + 100)}) as server:
         async with connection(server.port) as line:
             await line.get("/health")
-            before = server.rss
+            before = server.memory
             held = await crowd(server, options.idle, b"")
             await line.get("/health")
-            opened, files = (server.rss - before) / options.idle, server.files
+            opened, files = (server.memory - before) / options.idle, server.files
             times = [await timed(lambda: line.get("/v1/limits")) for _ in range(options.requests)]
             print(f"idle: {options.idle} connections that say nothing, {files} files open; {opened:.2f} KiB each; a request: "
                   f"{percentiles(times)}")
@@ -167,14 +167,14 @@ async def steady(options: argparse.Namespace) -> None:
 
         async def watch() -> None:
             while time.monotonic() < end:
-                samples.append((time.monotonic() - started, server.rss))
+                samples.append((time.monotonic() - started, server.memory))
                 await asyncio.sleep(max(1.0, options.minutes * 60 / 200))
 
         await asyncio.gather(watch(), *(work(line, number / options.rate) for number, line in enumerate(lines)))
         for line in lines:
             line.close()
         # The first tenth is warming up: caches fill, the allocator finds its size.
-        settled = [rss for at, rss in samples if at > 6 * options.minutes]
+        settled = [used for at, used in samples if at > 6 * options.minutes]
         first = statistics.median(settled[: max(1, len(settled) // 5)])
         last = statistics.median(settled[-max(1, len(settled) // 5):])
         half = len(times) // 2

@@ -17,14 +17,18 @@ const SLACK: usize = 16;
 async fn output_costs_disk_and_not_memory_and_every_byte_is_there() {
     let server = server().await;
     let client = server.client();
-    client.call(bash("true")).await.expect("a warm server");
+    let exec = |command: &str| ExecBash {
+        command: command.to_owned(),
+        max_output_length: 1000,
+        ..ExecBash::default()
+    };
+    // A tenth of it first, so that the code for it is in memory.
+    client.call(exec("seq 1 30000000 | head -c 20000000")).await.expect("a warm server");
     // "5" resets the high-water mark, so that it tells of what follows.
     fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").expect("a mark to reset");
     let before = memory(&server, "VmHWM:");
     let command = "seq 1 30000000 | head -c 200000000; echo; echo end";
-    let input =
-        ExecBash { command: command.to_owned(), max_output_length: 1000, ..ExecBash::default() };
-    let result = client.call(input).await.expect("a result");
+    let result = client.call(exec(command)).await.expect("a result");
     assert_eq!((result.exit_code, result.offset), (Some(0), 200_000_005));
     let text = result.stdout.unwrap_or_default();
     assert!(text.starts_with("1\n2\n3\n") && text.ends_with("\nend\n"), "{text}");
