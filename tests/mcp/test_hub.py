@@ -28,6 +28,10 @@ def test_tools_of_another_server_are_listed_and_called(
     assert "8" in text(call(url, "everything__get-sum", {"a": 3, "b": 5}, mode=mode))
     wrong = call(url, "everything__echo", {}, mode=mode)
     assert wrong.is_error
+    with server.http as http:
+        done = http.get("/v1/activity").json()["data"]["entries"]
+    told = [(entry["summary"], entry["via"], entry["outcome"]) for entry in done if entry["group"] == "mcp"]
+    assert sorted(told) == [("echo", "mcp", "ok"), ("echo", "mcp", "ok"), ("get-sum", "mcp", "ok")]
     assert names(f"{url}?servers=everything", mode=mode) and "sandbox_execute_bash" not in names(
         f"{url}?servers=everything", mode=mode
     )

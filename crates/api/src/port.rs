@@ -12,7 +12,7 @@ pub const OPERATIONS: &[Declaration] = &[Declaration::of::<ListPorts>()];
 /// Asked for as a stream, an event `ports` brings the whole list now and whenever it changes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ListPorts {
-    /// Whether the sandbox's own ports are listed too; nobody is let in to them.
+    /// Whether the sandbox's own ports, which nobody is let in to, and those of Jupyter kernels are listed too.
     #[serde(default)]
     pub internal: bool,
 }
@@ -43,6 +43,6 @@ pub struct ListeningPort {
     pub process: Option<String>,
     /// Whether the port is the sandbox's own.
     pub internal: bool,
-    /// Where the app on it can be seen; none for ports of the sandbox itself and where it cannot be reached.
+    /// Where the app on it can be seen; none for ports of the sandbox itself and of kernels, and where it cannot be reached.
     pub url: Option<String>,
 }

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use atoll_operation::{Bound, Context, Error, Kind, Method, Source};
+use atoll_api::mcp::CallMcpTool;
+use atoll_operation::{Bound, Context, Error, Kind, Method, Operation, Source};
 use futures::StreamExt;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
@@ -141,6 +142,20 @@ impl Calls {
     /// Advice that operations left beside their results.
     pub(crate) fn take_hint(&self) -> Option<String> {
         self.0.cx.take_hint()
+    }
+
+    /// Has a call of another server's tool told like any other.
+    pub(crate) async fn of_member<T>(
+        &self,
+        server: &str,
+        tool: &str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let input = json!({"server_name": server, "tool_name": tool});
+        match self.0.operations.get(CallMcpTool::SPEC.id) {
+            Some(bound) => bound.observed(&self.0.cx, &input, work).await,
+            None => work.await,
+        }
     }
 
     /// Carries out an operation. One that streams is followed while the client wants to know how far it is.

@@ -108,10 +108,13 @@ impl Server {
             if !calls.permits("mcp:write") {
                 return Ok(reply::failure(&Calls::refusal("mcp:write")));
             }
-            let called = tokio::select! {
-                called = member.call(&tool, arguments, calls.progress()) => called,
-                () = context.ct.cancelled() => Err(cancelled()),
-            };
+            let called = Box::pin(async {
+                tokio::select! {
+                    called = member.call(&tool, arguments, calls.progress()) => called,
+                    () = context.ct.cancelled() => Err(cancelled()),
+                }
+            });
+            let called = calls.of_member(member.name(), &tool, called).await;
             return Ok(called.unwrap_or_else(|error| reply::failure(&error)));
         }
         let similar = self.mcp.catalogue().similar(name);

@@ -254,6 +254,17 @@ impl Bound {
         observed.end_with(call(cx, input).await)
     }
 
+    /// Has somebody told of work that is another way to the same: of a call of this operation with this input.
+    pub async fn observed<T>(
+        &self,
+        cx: &Context,
+        input: &Value,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let observed = self.begin(cx, input);
+        observed.end_with(work.await)
+    }
+
     /// Checks the input and starts the operation's stream.
     pub async fn stream(&self, cx: Context, input: Value) -> Result<Stream, Error> {
         let input = self.shape.check(input)?;

@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::internal::InternalPorts;
-use crate::system::ports::{self as listeners, Listener};
+use crate::system::ports::{self as listeners, Listener, Owner};
 
 /// How often the kernel's tables are read while somebody follows them.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -83,16 +83,17 @@ async fn look(internal: &Arc<InternalPorts>, cx: &Context, all: bool) -> Result<
         let mut owners = listeners::owners(chosen.values());
         let told = chosen.into_values().map(|listener| {
             let owner = owners.remove(&listener.inode);
-            let kernel = owner.as_ref().is_some_and(|owner| owner.kernel);
-            let own = kernel || internal.contains(listener.port);
+            let own = internal.contains(listener.port);
             (listener, owner, own)
         });
-        told.filter(|(_, _, own)| all || !own).collect::<Vec<_>>()
+        let is_kernel = |owner: &Option<Owner>| owner.as_ref().is_some_and(|owner| owner.kernel);
+        told.filter(|(_, owner, own)| all || !(*own || is_kernel(owner))).collect::<Vec<_>>()
     });
     let found = found.await.map_err(|error| Error::internal("ports could not be read", error))?;
     let ports = found.into_iter().map(|(listener, owner, internal)| {
+        let kernel = owner.as_ref().is_some_and(|owner| owner.kernel);
+        let shown = !internal && !kernel && is_reached(listener.address);
         let (pid, process) = owner.map(|owner| (owner.pid, owner.name)).unzip();
-        let shown = !internal && is_reached(listener.address);
         ListeningPort {
             port: listener.port,
             address: listener.address.to_string(),
